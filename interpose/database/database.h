@@ -8,7 +8,7 @@
 #include "share/base/error.h"
 
 /* user_version of the schema that this build writes and reads. */
-#define TRACE_SCHEMA_VERSION 13
+#define TRACE_SCHEMA_VERSION 14
 
 /* Ranks of a trace are below this; a damaged one may name any. */
 enum { MAX_RANK = 1 << 24 };

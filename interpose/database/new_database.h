@@ -2,8 +2,6 @@
 #ifndef MPISTAIR_DATABASE_NEW_DATABASE_H
 #define MPISTAIR_DATABASE_NEW_DATABASE_H
 
-#include <sqlite3.h>
-
 #include "share/base/error.h"
 
 #define NEW_DATABASE_PRAGMAS                                                                                           \
@@ -11,8 +9,5 @@
 
 /* Returns the whole schema for free(); NULL with the reason. */
 char *new_database_schema(struct error *error);
-/* Takes the indexes off the empty tables. Returns the SQL that makes them anew, for free(), or NULL: the database says
- * why. Sorting all at the end is faster than keeping order at each row. */
-char *new_database_drop_indexes(sqlite3 *database);
 
 #endif

@@ -24,7 +24,7 @@
 enum { COLUMNS_MOST = 32, KEYS_MOST = 2, CACHE_KIB = 32768, CACHE_LEAST_KIB = 64 };
 
 /* Guesses for the planner, as SQLite makes them of indexes that nothing is known of. */
-static const double rows_unknown = 1e6, rows_of_a_round = 20, share_equal = 0.1, share_range = 0.25;
+static const double rows_unknown = 1e6, rows_of_a_key = 20, share_equal = 0.1, share_range = 0.25;
 
 /* What all tables of a connection share. */
 struct shard_set {
@@ -236,19 +236,18 @@ static void estimate(const struct shard_rows *table, sqlite3_index_info *plan)
         if (plan->aConstraintUsage[i].argvIndex == 0)
             continue;
         bool is_equal = constraint->op == SQLITE_INDEX_CONSTRAINT_EQ || constraint->op == SQLITE_INDEX_CONSTRAINT_IS;
-        bool is_round = constraint->iColumn >= 0 && strcmp(table->columns[constraint->iColumn], "round_id") == 0;
         if (is_number(table, constraint->iColumn)) {
             rows = is_equal ? 1 : rows * share_range;
             read = is_equal ? 1 : read * share_range;
             if (is_equal && constraint->op == SQLITE_INDEX_CONSTRAINT_EQ)
                 plan->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
-        } else if (is_round && is_equal) {
-            rows = rows < rows_of_a_round ? rows : rows_of_a_round;
-            read = read < rows_of_a_round ? read : rows_of_a_round;
         } else if (constraint->iColumn == table->rank) {
             rows *= is_equal ? 1 / n : share_range;
             read *= is_equal ? 1 / n : share_range;
             asked = is_equal ? 1 : asked;
+        } else if (constraint->iColumn == table->keys[0] && is_equal) {
+            rows = rows < rows_of_a_key ? rows : rows_of_a_key;
+            read = read < rows_of_a_key ? read : rows_of_a_key;
         } else {
             rows *= is_equal ? share_equal : share_range;
         }
@@ -261,7 +260,7 @@ static int plan_rows(sqlite3_vtab *base, sqlite3_index_info *plan)
 {
     struct shard_rows *table = (struct shard_rows *)base;
     const struct shard_table *known = &shard_tables[table->table];
-    int n_values = 0, result = read_list(table);
+    int n_values = 0, n_conditions = 0, result = read_list(table);
     if (result != SQLITE_OK)
         return result;
     sqlite3_str *letters = sqlite3_str_new(table->set->database), *sql = sqlite3_str_new(table->set->database);
@@ -273,12 +272,18 @@ static int plan_rows(sqlite3_vtab *base, sqlite3_index_info *plan)
     for (int i = 0; i < plan->nConstraint; i++) {
         const struct sqlite3_index_constraint *constraint = &plan->aConstraint[i];
         const char *sign = operator_of(constraint->op);
-        if (!constraint->usable || sign == NULL || constraint->iColumn >= table->n_columns)
+        bool is_null = constraint->op == SQLITE_INDEX_CONSTRAINT_ISNULL;
+        if (!constraint->usable || (sign == NULL && !is_null) || constraint->iColumn >= table->n_columns)
             continue;
+        const char *column = constraint->iColumn < 0 ? "rowid" : table->columns[constraint->iColumn];
+        const char *joined = n_conditions++ == 0 ? "WHERE" : "AND";
+        if (is_null) {
+            sqlite3_str_appendf(sql, " %s %s IS NULL", joined, column);
+            continue;
+        }
         plan->aConstraintUsage[i].argvIndex = ++n_values;
         sqlite3_str_appendchar(letters, 1, letter_of(table, constraint));
-        sqlite3_str_appendf(sql, " %s %s %s ?%d", n_values == 1 ? "WHERE" : "AND",
-                            constraint->iColumn < 0 ? "rowid" : table->columns[constraint->iColumn], sign, n_values);
+        sqlite3_str_appendf(sql, " %s %s %s ?%d", joined, column, sign, n_values);
     }
     for (int i = 0; i < table->n_keys; i++)
         sqlite3_str_appendf(sql, "%s%s", i == 0 ? " ORDER BY " : ",", known->keys[i]);

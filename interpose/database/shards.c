@@ -179,31 +179,25 @@ static char *virtual_sql(sqlite3 *database)
         " FROM sqlite_master WHERE type = 'table' AND name IN " TABLE_NAMES);
 }
 
-int shards_split(sqlite3 *database, struct shard_schema *schema)
+char *shards_split(sqlite3 *database)
 {
-    schema->tables =
-        read_text(database, "SELECT group_concat(sql, ';') FROM sqlite_master WHERE type = 'table' AND name "
-                            "IN " TABLE_NAMES);
-    schema->indexes = read_text(database, "SELECT coalesce(group_concat(sql, ';'), '') FROM sqlite_master WHERE type = "
-                                          "'index' AND sql IS NOT NULL AND tbl_name IN " TABLE_NAMES);
+    char *schema =
+        read_text(database, "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_master WHERE sql IS NOT "
+                            "NULL AND tbl_name IN " TABLE_NAMES " ORDER BY type DESC)");
     char *sql = virtual_sql(database);
-    bool failed = schema->tables == NULL || schema->indexes == NULL || sql == NULL ||
-                  sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK;
+    bool failed = schema == NULL || sql == NULL || sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK;
     free(sql);
-    return failed ? -1 : 0;
+    if (!failed)
+        return schema;
+    free(schema);
+    return NULL;
 }
 
-void shard_schema_release(struct shard_schema *schema)
+int shard_finish(sqlite3 *shard, int64_t number, const char *key)
 {
-    FREE_ALL(schema->tables, schema->indexes);
-    *schema = (struct shard_schema){0};
-}
-
-int shard_finish(sqlite3 *shard, const struct shard_schema *schema, int64_t number, const char *key)
-{
-    char *sql = sqlite3_mprintf("%s; CREATE TABLE shard_of(key TEXT NOT NULL, number INTEGER NOT NULL);"
+    char *sql = sqlite3_mprintf("CREATE TABLE shard_of(key TEXT NOT NULL, number INTEGER NOT NULL);"
                                 "INSERT INTO shard_of VALUES (%Q, %lld)",
-                                schema->indexes, key, (long long)number);
+                                key, (long long)number);
     int result = sql == NULL ? SQLITE_NOMEM : sqlite3_exec(shard, sql, NULL, NULL, NULL);
     sqlite3_free(sql);
     return result == SQLITE_OK ? 0 : -1;

@@ -61,15 +61,10 @@ sqlite3 *shard_open(const struct shard *shard, char fault[SHARD_TEXT_BYTES]);
 /* Writes what the shard has, as "messages to ranks 32-63, their calls and rounds". */
 void shard_has_text(const struct shard *shard, char text[SHARD_TEXT_BYTES]);
 
-/* SQL that makes the tables of a shard, and their indexes once the rows are there. */
-struct shard_schema {
-    char *tables, *indexes;
-};
-
-/* Puts virtual tables into the place of the empty tables. Returns 0, or -1: the database says why. */
-int shards_split(sqlite3 *database, struct shard_schema *schema);
-void shard_schema_release(struct shard_schema *schema);
-/* Makes the indexes of a shard, and says in it whose it is. Returns 0, or -1: the database says why. */
-int shard_finish(sqlite3 *shard, const struct shard_schema *schema, int64_t number, const char *key);
+/* Puts virtual tables into the place of the empty tables. Returns SQL that makes the tables of a shard, for free();
+ * NULL: the database says why. */
+char *shards_split(sqlite3 *database);
+/* Says in a shard whose it is. Returns 0, or -1: the database says why. */
+int shard_finish(sqlite3 *shard, int64_t number, const char *key);
 
 #endif

@@ -306,7 +306,8 @@ static int add_round_message(struct round *round, struct cursor *rows)
 
 /* As the view message, without the columns that cost it a look-up each. */
 #define ROUND_MESSAGES                                                                                                 \
-    "SELECT src, dst, bytes, f.level FROM message_row m LEFT JOIN form f ON f.id = m.form WHERE m.round_id = ? AND "   \
+    "SELECT src, dst, bytes, f.level FROM round_place p CROSS JOIN message_row m ON m.round_id = p.round_id AND "      \
+    "m.id BETWEEN p.first_message AND p.last_message LEFT JOIN form f ON f.id = m.form WHERE p.round_id = ? AND "      \
     "src <> dst"
 
 static int round_read_messages(struct round *round, sqlite3 *database, const char *sql, int64_t round_id,

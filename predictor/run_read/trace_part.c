@@ -172,10 +172,10 @@ static const struct part_table part_tables[] = {
 };
 
 /* Messages and calls of a part whose rounds hold at most this share of all messages are copied apart, the messages by
- * the index of rounds; beyond it, to go through all of them at each question takes less time and room. */
+ * the places of rounds; beyond it, to go through all of them at each question takes less time and room. */
 #define COPIED_SHARE "0.2"
 
-#define IN_NO_ROUND "main.message_row WHERE round_id IS (SELECT NULL)" /* as shards are asked it, too */
+#define IN_NO_ROUND "main.message_row WHERE round_id IS NULL"
 #define ROUNDS_OF   "main.round WHERE begin_ns <= " TO_NS " AND end_ns >= " FROM_NS
 
 /* All messages of a round lie in its times. */
@@ -195,8 +195,9 @@ static const char rows_views[] = "CREATE TEMP VIEW part_message AS SELECT *," SI
 
 static const char rows_copied[] =
     "CREATE TEMP TABLE part_message AS SELECT * FROM (SELECT *," SIDES " FROM"
-    "  (SELECT * FROM " IN_NO_ROUND " UNION ALL SELECT * FROM main.message_row WHERE round_id IN"
-    "   (SELECT id FROM " ROUNDS_OF ")))"
+    "  (SELECT * FROM " IN_NO_ROUND " UNION ALL SELECT m.* FROM (SELECT id FROM " ROUNDS_OF ") r"
+    "   CROSS JOIN main.round_place p ON p.round_id = r.id CROSS JOIN main.message_row m"
+    "   ON m.round_id = p.round_id AND m.id BETWEEN p.first_message AND p.last_message))"
     " WHERE sent OR received OR part_left(src, send_post_ns, send_call_ns) IS NOT NULL"
     "  OR part_left(dst, send_post_ns + late_ns, recv_call_ns) IS NOT NULL ORDER BY id;"
     "CREATE INDEX temp.part_message_id ON part_message(id);"

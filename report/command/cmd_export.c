@@ -266,8 +266,8 @@ static int selection_make(struct export *export)
 static const char messages_sql[] = "(SELECT count(*) FROM message_row WHERE round_id IS NULL) +"
                                    " (SELECT coalesce(sum(rounds * messages), 0) FROM kind)";
 
-/* Looks messages up by the index of rounds where they are at most so large a share of all: beyond it, to go through the
- * table takes less time. */
+/* Looks messages up by the places of their rounds where they are at most so large a share of all: beyond it, to go
+ * through the table takes less time. */
 static const double LOOKED_UP = 0.2;
 
 /* Finds whether rounds that overlap these times hold few of the messages; all messages of a round lie in its times.
@@ -306,24 +306,27 @@ static int select_rows(struct export *export)
     char *times = xasprintf("BETWEEN %" PRId64 " AND %" PRId64, from_ns, to_ns);
     if (!selection->all && !shards_have_sums(export->database) && rounds_are_few(export, from_ns, to_ns) != 0)
         return -1;
-    char *rounds = selection->few_rounds ? xasprintf("(round_id IS NULL OR round_id IN"
-                                                     "  (SELECT id FROM round WHERE begin_ns <= %" PRId64
-                                                     " AND end_ns >= %" PRId64 ")) AND",
-                                                     to_ns, from_ns)
-                                         : xstrdup("");
+    char *messages =
+        selection->few_rounds
+            ? xasprintf("(SELECT * FROM message_row WHERE round_id IS NULL UNION ALL SELECT m.* FROM round r"
+                        " CROSS JOIN round_place p ON p.round_id = r.id CROSS JOIN message_row m"
+                        " ON m.round_id = p.round_id AND m.id BETWEEN p.first_message AND p.last_message"
+                        " WHERE r.begin_ns <= %" PRId64 " AND r.end_ns >= %" PRId64 ")",
+                        to_ns, from_ns)
+            : xstrdup("message_row");
     char *sql = selection->all
                     ? xasprintf("CREATE TEMP VIEW export_message AS SELECT * FROM message_row;"
                                 "CREATE TEMP VIEW export_call AS SELECT rowid AS id, * FROM call_row")
-                    : xasprintf("CREATE TEMP TABLE export_message AS SELECT * FROM message_row WHERE %s "
+                    : xasprintf("CREATE TEMP TABLE export_message AS SELECT * FROM %s WHERE "
                                 "(src %s AND send_post_ns %s AND kept(src) OR "
                                 "dst %s AND send_post_ns + late_ns %s AND kept(dst) OR "
                                 "src NOT BETWEEN 0 AND %zu - 1 OR dst NOT BETWEEN 0 AND %zu - 1)%s;"
                                 "CREATE TEMP TABLE export_call AS SELECT rowid AS id, * FROM call_row WHERE "
                                 "rank %s AND begin_ns %s AND kept(rank) OR rank NOT BETWEEN 0 AND %zu - 1",
-                                rounds, bounds, times, bounds, times, selection->n_ranks, selection->n_ranks,
+                                messages, bounds, times, bounds, times, selection->n_ranks, selection->n_ranks,
                                 selection->few_rounds ? " ORDER BY id" : "", bounds, times, selection->n_ranks);
     int result = export_run(export, sql);
-    FREE_ALL(bounds, times, rounds, sql);
+    FREE_ALL(bounds, times, messages, sql);
     return result;
 }
 

@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 13;
+PRAGMA user_version = 14;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
@@ -720,7 +720,8 @@ CREATE TABLE round(
   id INTEGER PRIMARY KEY,
   kind_id INTEGER NOT NULL REFERENCES kind(id),
   begin_ns INTEGER NOT NULL,
-  end_ns INTEGER NOT NULL
+  end_ns INTEGER NOT NULL,
+  first_message INTEGER                -- id in message_row of the first of its messages, which follow each other; NULL: not known
 );
 
 CREATE TABLE round_process(
@@ -802,8 +803,13 @@ CREATE TABLE prediction(
   PRIMARY KEY (run_id, kind_id, rank)
 ) WITHOUT ROWID;
 
--- Ingest makes this index after the last row.
-CREATE INDEX message_round ON message_row(round_id);
+CREATE INDEX message_alone ON message_row(round_id) WHERE round_id IS NULL;
+
+-- The ids of a round's messages: m.round_id = p.round_id AND m.id BETWEEN p.first_message AND p.last_message finds them at once,
+-- while round_id alone, which has no index, takes a look at all messages.
+CREATE VIEW round_place(round_id, first_message, last_message) AS
+  SELECT r.id, coalesce(first_message, 0), coalesce(first_message + messages - 1, 9223372036854775807)
+  FROM round r JOIN kind k ON k.id = r.kind_id;
 
 CREATE VIEW level_name(id, name) AS VALUES (0, 'self'), (1, 'intra_socket'), (2, 'inter_socket'), (3, 'inter_node');
 

@@ -30,7 +30,7 @@ static const char rows[] =
     "INSERT INTO form VALUES(1,1,1,2,0,0,0,0,0,0,0, NULL, NULL),(2,3,1,2,0,0,1,0,16,0,0, NULL, NULL);"
     "INSERT INTO kind VALUES(0,2,2,1008);"
     "INSERT INTO kind_family VALUES(0,1,8,1000);"
-    "INSERT INTO round VALUES(1,0,10,400),(2,0,1010,1500);"
+    "INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES(1,0,10,400),(2,0,1010,1500);"
     "INSERT INTO round_process VALUES(1,0,10,300,200),(1,1,12,400,200),(1,2,12,380,200),(2,0,1010,1300,200),"
     "(2,1,1012,1500,200),(2,2,1014,1400,300);"
     "INSERT INTO message_row "

@@ -115,7 +115,7 @@ def make_trace(path, *statements, world=2, version=None):
         database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL, 'all')", (world, world))
     database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,0,0,'finalize')", [(0,), (1,)])
     database.execute("INSERT INTO kind VALUES (0,1,1,8)")
-    database.execute("INSERT INTO round VALUES (0,0,0,1)")
+    database.execute("INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES (0,0,0,1)")
     database.execute("INSERT INTO message(src,dst,comm,tag,bytes,round_id,send_post_ns,recv_post_ns,recv_bytes,"
                      "send_function,recv_function,any_source,any_tag,uncertain) VALUES (0,1,0,0,8,0,0,0,8,'s','r',0,0,0)")
     for statement in statements:

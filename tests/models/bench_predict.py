@@ -47,9 +47,7 @@ def make_trace(path, ranks, rounds):
     database = sqlite3.connect(path)
     with open(SCHEMA) as schema:
         text = schema.read()
-    index = "CREATE INDEX message_round ON message_row(round_id);"
-    assert index in text
-    database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + text.replace(index, ""))
+    database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + text)
     execute = database.execute
     execute("INSERT INTO run(id, run_key, mpistair_version, started_unix_ns, duration_ns, mpi_family, mpi_library, "
             "thread_level, command, world_size, spools, detail) VALUES (1, 'bench', '0', 0, ?, 'MPICH', 'MPICH', "
@@ -69,9 +67,11 @@ def make_trace(path, ranks, rounds):
     for kind, messages in kinds.items():
         execute("INSERT INTO kind VALUES (?, ?, ?, ?)", (kind, sum(other == kind for other, _ in rounds), len(messages),
                                                          sum(message[2] for message in messages)))
+    n_messages = 0
     for number, (kind, messages) in enumerate(rounds, 1):
         begin = 2000000 * number
-        execute("INSERT INTO round VALUES (?, ?, ?, ?)", (number, kind, begin, begin + 1000000))
+        execute("INSERT INTO round VALUES (?, ?, ?, ?, ?)", (number, kind, begin, begin + 1000000, n_messages + 1))
+        n_messages += len(messages)
         database.executemany("INSERT INTO message_row(src, dst, comm, tag, bytes, form, round_id, send_post_ns, send_ns, "
                              "late_ns, recv_ns, room_bytes, send_call_ns, recv_call_ns) "
                              "VALUES (?, ?, 0, 0, ?, ?, ?, ?, 50000, 100, 60000, 0, 80, 80)",
@@ -81,7 +81,6 @@ def make_trace(path, ranks, rounds):
         database.executemany("INSERT INTO round_process VALUES (?, ?, ?, ?, 50000)",
                              ((number, rank, begin + rank % 50, begin + 90000 + (rank + number) % 999)
                               for rank in sorted(part)))
-    execute(index)
     database.commit()
     database.close()
 

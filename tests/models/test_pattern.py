@@ -156,7 +156,7 @@ def check_recorded():
     database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,?,'finalize')",
                          [(0, 0, 0), (1, 0, 1), (2, 5, 0)])
     database.executemany("INSERT INTO kind VALUES (?,1,1,8)", [(0,), (4,), (9,)])
-    database.executemany("INSERT INTO round VALUES (?,?,?,?)", [(0, 0, 0, 9), (1, 4, 1000, 3000), (2, 4, 5000, 7000),
+    database.executemany("INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES (?,?,?,?)", [(0, 0, 0, 9), (1, 4, 1000, 3000), (2, 4, 5000, 7000),
                                                                 (3, 9, 10, 20)])
     database.executemany(
         "INSERT INTO message(src,dst,comm,tag,bytes,round_id,send_post_ns,recv_post_ns,recv_bytes,"

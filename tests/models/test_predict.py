@@ -208,7 +208,7 @@ class Predict(unittest.TestCase):
             database.execute("INSERT INTO kind VALUES (?,?,?,?)",
                              (kind_id, rounds, len(messages), sum(m[2] for m in messages)))
             for _ in range(rounds):
-                database.execute("INSERT INTO round VALUES (?,?,0,1)", (round_id, kind_id))
+                database.execute("INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES (?,?,0,1)", (round_id, kind_id))
                 for src, dst, size in messages:
                     database.execute(
                         "INSERT INTO message(src,dst,comm,tag,bytes,level,round_id,send_post_ns,recv_post_ns,recv_bytes,"

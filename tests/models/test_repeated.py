@@ -75,7 +75,7 @@ class Repeated(PredictTest):
                              [(kind, sum(other == kind for other, *_ in rounds)) for kind in {kind for kind, *_ in rounds}])
         for round_id, (kind, begin_s, end_s, messages) in enumerate(rounds, 1):
             begin, end = round(begin_s * 1e9), round(end_s * 1e9)
-            database.execute("INSERT INTO round VALUES (?,?,?,?)", (round_id, kind, begin, end))
+            database.execute("INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES (?,?,?,?)", (round_id, kind, begin, end))
             database.executemany("INSERT INTO round_process VALUES (?,?,?,?,0)",
                                  [(round_id, rank, begin, end) for rank in range(ranks)])
             database.executemany(

@@ -30,7 +30,7 @@ class Rounds(PredictTest):
             database.execute("INSERT INTO kind VALUES (?,?,?,?)", (kind, sum(k == kind for k, *_ in rounds), len(messages),
                                                                    sum(m[2] for m in messages)))
         for round_id, (kind, begin, first, messages) in enumerate(rounds):
-            database.execute("INSERT INTO round VALUES (?,?,?,?)", (round_id, kind, begin, begin + 10 ** 6))
+            database.execute("INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES (?,?,?,?)", (round_id, kind, begin, begin + 10 ** 6))
             database.executemany("INSERT INTO round_process VALUES (?,?,?,?,0)",
                                  [(round_id, rank, begin + at, begin + 10 ** 6) for rank, at in first.items()])
             database.executemany(

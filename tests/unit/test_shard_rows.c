@@ -117,7 +117,7 @@ static void make_both(const char *folder)
 {
     char path[512], sql[SQL_BYTES];
     struct made made = {0};
-    struct shard_schema schema;
+    char *schema;
     struct error error;
     if (installation_find(INSTALLATION_SHARE, "sql/schema.sql", path, sizeof path, &error) != 0)
         exit(error_report(&error));
@@ -130,11 +130,12 @@ static void make_both(const char *folder)
     made.index = make(path);
     check(sqlite3_exec(made.one, text, NULL, NULL, NULL), made.one);
     check(sqlite3_exec(made.index, text, NULL, NULL, NULL), made.index);
-    check(shards_split(made.index, &schema), made.index);
+    schema = shards_split(made.index);
+    check(schema == NULL, made.index);
     for (int i = 0; i < N_SHARDS; i++) {
         snprintf(path, sizeof path, "%s/index.db" SHARD_SUFFIX "%d-k", folder, i + 1);
         made.shards[i] = make(path);
-        check(sqlite3_exec(made.shards[i], schema.tables, NULL, NULL, NULL), made.shards[i]);
+        check(sqlite3_exec(made.shards[i], schema, NULL, NULL, NULL), made.shards[i]);
     }
     fill(&made);
     for (int i = 0; i < N_SHARDS; i++) {
@@ -143,7 +144,7 @@ static void make_both(const char *folder)
                  ", %" PRId64 ", 0, NULL, NULL, 'k')",
                  i + 1, i + 1, first_rank[i], first_rank[i + 1] - 1, made.rows[i][0], made.rows[i][1], made.rows[i][2]);
         check(sqlite3_exec(made.index, sql, NULL, NULL, NULL), made.index);
-        check(shard_finish(made.shards[i], &schema, i + 1, "k"), made.shards[i]);
+        check(shard_finish(made.shards[i], i + 1, "k"), made.shards[i]);
         check(sqlite3_exec(made.shards[i], "COMMIT", NULL, NULL, NULL), made.shards[i]);
         sqlite3_close(made.shards[i]);
     }
@@ -151,7 +152,7 @@ static void make_both(const char *folder)
     check(sqlite3_exec(made.one, "COMMIT", NULL, NULL, NULL), made.one);
     sqlite3_close(made.index);
     sqlite3_close(made.one);
-    shard_schema_release(&schema);
+    free(schema);
     free(text);
 }
 

@@ -303,7 +303,7 @@ static const struct feed tables[SINK_TABLES] = {
     [SINK_MESSAGES] = {.table = "message_row", .columns = 17},
     [SINK_UNMATCHED] = {.table = "unmatched", .columns = 12, .text = unmatched_text},
     [SINK_CALLS] = {.table = "call_row", .columns = 7},
-    [SINK_ROUNDS] = {.table = "round", .columns = 4},
+    [SINK_ROUNDS] = {.table = "round", .columns = 5},
     [SINK_MEMBERS] = {.table = "round_process", .columns = 5},
     [SINK_MESSAGE_SUMS] = {.table = "message_sum", .columns = 11},
     [SINK_KIND_SUMS] = {.table = "kind_sum", .columns = 10},
@@ -591,9 +591,9 @@ int sink_late_calls_end(struct sink *sink)
     return result;
 }
 
-void sink_round(struct sink *sink, uint32_t kind, int64_t begin_ns, int64_t end_ns)
+void sink_round(struct sink *sink, uint32_t kind, int64_t begin_ns, int64_t end_ns, int64_t first_message)
 {
-    sink_add(sink, SINK_ROUNDS, (const int64_t[]){FEED_NULL, (int64_t)kind + 1, begin_ns, end_ns});
+    sink_add(sink, SINK_ROUNDS, (const int64_t[]){FEED_NULL, (int64_t)kind + 1, begin_ns, end_ns, first_message});
 }
 
 void sink_member(struct sink *sink, int64_t round, uint32_t rank, int64_t begin_ns, int64_t end_ns, int64_t in_mpi_ns)

@@ -116,7 +116,7 @@ void sink_late_call(struct sink *sink, struct call_row row);
 /* Adds the call of an operation without a message. */
 void sink_operation_call(struct sink *sink, const struct trace_operation *operation);
 /* Rounds come in the order of their ids, 1, 2, ... */
-void sink_round(struct sink *sink, uint32_t kind, int64_t begin_ns, int64_t end_ns);
+void sink_round(struct sink *sink, uint32_t kind, int64_t begin_ns, int64_t end_ns, int64_t first_message);
 void sink_member(struct sink *sink, int64_t round, uint32_t rank, int64_t begin_ns, int64_t end_ns, int64_t in_mpi_ns);
 
 /* Returns a function's id in the database, in which 0 is no id. */

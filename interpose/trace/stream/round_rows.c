@@ -281,6 +281,37 @@ static void find_late(struct round_rows *rows, const struct complete_rows *compl
         totals_note_late(&rows->totals, late.cause == LATE_SENDER ? receive->rank : send->rank, late);
 }
 
+/* Compares numbers of messages by the posts of their sends. */
+static int compare_messages(const void *left, const void *right, void *context)
+{
+    const struct complete_message *messages = context;
+    const struct complete_message *a = &messages[*(const uint32_t *)left], *b = &messages[*(const uint32_t *)right];
+    return ORDER(a->send.post_ns, b->send.post_ns) ?: ORDER(a->receive.rank, b->receive.rank) ?:
+           ORDER(a->receive.sequence, b->receive.sequence);
+}
+
+static void write_message(struct round_rows *rows, const struct complete_message *message, struct late late)
+{
+    const struct trace_operation *send = &message->send, *receive = &message->receive;
+    int64_t form;
+    int64_t id = sink_message(rows->sink, rows->trace, send, receive, message->round, &form);
+    totals_add_message(&rows->totals, send, receive, form, late);
+    /* These ids serve the tables that tell more of few messages. */
+    if (receive->origin != TRACE_NONE)
+        rows->trace->origins[receive->origin].message_id = id;
+    if (send->origin != TRACE_NONE)
+        rows->trace->origins[send->origin].message_id = id;
+}
+
+/* Makes the rows of the n messages of rows->numbers, in the order of their posts. */
+static void write_messages(struct round_rows *rows, const struct complete_rows *complete, size_t n)
+{
+    if (n > 1)
+        qsort_r(rows->numbers, n, sizeof *rows->numbers, compare_messages, complete->messages);
+    for (size_t i = 0; i < n; i++)
+        write_message(rows, &complete->messages[rows->numbers[i]], rows->lates[rows->numbers[i]]);
+}
+
 static void write_round(struct round_rows *rows, struct complete_rows *complete, const struct complete_round *round)
 {
     int64_t id = ++rows->n_rounds;
@@ -299,55 +330,16 @@ static void write_round(struct round_rows *rows, struct complete_rows *complete,
     int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
     size_t n_members = merge_members(rows->sink, members, round->n_members, id, &begin_ns, &end_ns);
     totals_add_round(&rows->totals, kind, members, n_members);
-    sink_round(rows->sink, kind, begin_ns, end_ns);
+    sink_round(rows->sink, kind, begin_ns, end_ns, rows->sink->n_messages + 1);
+    for (size_t i = 0; i < round->n_messages; i++)
+        rows->numbers[i] = (uint32_t)(round->first_message + i);
+    write_messages(rows, complete, round->n_messages);
 }
 
 static int compare_rounds(const void *left, const void *right)
 {
     const struct complete_round *a = left, *b = right;
     return ORDER(a->begin_ns, b->begin_ns) ?: ORDER(a->first, b->first);
-}
-
-/* Compares numbers of messages by the posts of their sends. */
-static int compare_messages(const void *left, const void *right, void *context)
-{
-    const struct message_order *order = context;
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    if (order->posts_ns[a] != order->posts_ns[b])
-        return order->posts_ns[a] < order->posts_ns[b] ? -1 : 1;
-    const struct trace_operation *one = &order->messages[a].receive, *other = &order->messages[b].receive;
-    return ORDER(one->rank, other->rank) ?: ORDER(one->sequence, other->sequence);
-}
-
-static void write_message(struct round_rows *rows, const struct complete_message *message, struct late late)
-{
-    const struct trace_operation *send = &message->send, *receive = &message->receive;
-    int64_t form;
-    int64_t id = sink_message(rows->sink, rows->trace, send, receive, message->round, &form);
-    totals_add_message(&rows->totals, send, receive, form, late);
-    /* These ids serve the tables that tell more of few messages. */
-    if (receive->origin != TRACE_NONE)
-        rows->trace->origins[receive->origin].message_id = id;
-    if (send->origin != TRACE_NONE)
-        rows->trace->origins[send->origin].message_id = id;
-}
-
-/* Makes the rows of all messages, in the order of their posts. */
-static void write_messages(struct round_rows *rows, const struct complete_rows *complete)
-{
-    struct message_order *order = &rows->order;
-    size_t n = complete->n_messages;
-    order->messages = complete->messages;
-    array_reserve(&order->numbers, &order->numbers_capacity, n, sizeof *order->numbers);
-    array_reserve(&order->posts_ns, &order->posts_capacity, n, sizeof *order->posts_ns);
-    for (size_t i = 0; i < n; i++) {
-        order->numbers[i] = (uint32_t)i;
-        order->posts_ns[i] = complete->messages[i].send.post_ns;
-    }
-    if (n > 1)
-        qsort_r(order->numbers, n, sizeof *order->numbers, compare_messages, order);
-    for (size_t i = 0; i < n; i++)
-        write_message(rows, &complete->messages[order->numbers[i]], rows->lates[order->numbers[i]]);
 }
 
 static void write_alone(struct round_rows *rows, const struct trace_operation *operation)
@@ -364,15 +356,19 @@ int round_rows_write(struct round_rows *rows, struct complete_rows *complete)
     for (size_t i = 0; i < complete->n_left_out; i++)
         sink_operation_call(rows->sink, &complete->left_out[i]);
     array_reserve(&rows->lates, &rows->lates_capacity, complete->n_messages, sizeof *rows->lates);
-    for (size_t i = 0; i < complete->n_messages; i++)
-        if (complete->messages[i].round == 0)
-            find_late(rows, complete, i, false);
+    array_reserve(&rows->numbers, &rows->numbers_capacity, complete->n_messages, sizeof *rows->numbers);
     if (complete->n_rounds > 1)
         qsort(complete->rounds, complete->n_rounds, sizeof *complete->rounds, compare_rounds);
     for (size_t i = 0; i < complete->n_rounds; i++)
         write_round(rows, complete, &complete->rounds[i]);
     rows->trace->n_rounds = (size_t)rows->n_rounds;
-    write_messages(rows, complete);
+    size_t n_in_none = 0;
+    for (size_t i = 0; i < complete->n_messages; i++)
+        if (complete->messages[i].round == 0) {
+            find_late(rows, complete, i, false);
+            rows->numbers[n_in_none++] = (uint32_t)i;
+        }
+    write_messages(rows, complete, n_in_none);
     for (size_t i = 0; i < complete->n_alone; i++)
         write_alone(rows, &complete->alone[i]);
     complete->n_rounds = complete->n_messages = complete->n_members = 0;
@@ -411,7 +407,6 @@ void round_rows_release(struct round_rows *rows)
     free(rows->totals.spans);
     map_release(&rows->kinds);
     map_release(&rows->families);
-    free(rows->order.numbers);
-    free(rows->order.posts_ns);
+    free(rows->numbers);
     free(rows->lates);
 }

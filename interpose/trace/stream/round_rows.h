@@ -79,15 +79,6 @@ struct complete_rows {
 
 void complete_rows_release(struct complete_rows *complete);
 
-/* Work space: the messages in the order of their posts. */
-struct message_order {
-    const struct complete_message *messages;
-    uint32_t *numbers; /* [n_messages], which come from a pool with numbers of 32 bits */
-    size_t numbers_capacity;
-    int64_t *posts_ns; /* [n_messages] of the sends, by number */
-    size_t posts_capacity;
-};
-
 struct round_rows {
     struct trace *trace; /* of which it changes the kinds, the number of rounds, and ids of origins */
     struct sink *sink;
@@ -95,8 +86,10 @@ struct round_rows {
     struct map kinds;
     struct map families; /* numbered as they come */
     int64_t n_rounds;
-    struct message_order order;
-    struct late *lates; /* work space: [n_messages] */
+    /* Work space of [n_messages]: */
+    uint32_t *numbers; /* of messages, which come from a pool with numbers of 32 bits */
+    size_t numbers_capacity;
+    struct late *lates;
     size_t lates_capacity;
 };
 

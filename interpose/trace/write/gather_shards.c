@@ -79,7 +79,7 @@ static int gather_rows(struct gathering *gathering, const char *trace, const cha
 {
     struct shards shards = {0};
     gathering->shards = &shards;
-    char *attach = sqlite3_mprintf("ATTACH %Q AS source", trace), *indexes = NULL;
+    char *attach = sqlite3_mprintf("ATTACH %Q AS source", trace);
     int result = gather_sql(gathering, attach);
     sqlite3_free(attach);
     if (result == 0)
@@ -88,16 +88,11 @@ static int gather_rows(struct gathering *gathering, const char *trace, const cha
         result = gather_sql(gathering, NEW_DATABASE_PRAGMAS "BEGIN");
     if (result == 0)
         result = gather_sql(gathering, schema);
-    if (result == 0 && (indexes = new_database_drop_indexes(gathering->database)) == NULL)
-        result = database_error(gathering->database, gathering->output, "not written", gathering->error);
     if (result == 0)
         result = copy_tables(gathering);
     if (result == 0)
-        result = gather_sql(gathering, indexes);
-    if (result == 0)
         result = gather_sql(gathering, "COMMIT");
     shards_release(&shards);
-    free(indexes);
     return result;
 }
 

@@ -76,11 +76,9 @@ static int write_rows(struct trace *trace, sqlite3 *database, const char *schema
 {
     struct sink sink = {0};
     struct sums_ahead *ahead = NULL;
-    char *indexes = NULL;
     int result = STREAM_DATABASE;
     if (sqlite3_exec(database, NEW_DATABASE_PRAGMAS "BEGIN", NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK || shard_files_begin(shards, database) != 0 ||
-        (indexes = new_database_drop_indexes(database)) == NULL)
+        sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK || shard_files_begin(shards, database) != 0)
         goto out;
     int started = sink_begin(&sink, database, choice->calls, &shards->rows);
     if (started < 0)
@@ -102,14 +100,12 @@ static int write_rows(struct trace *trace, sqlite3 *database, const char *schema
         result = -1;
         goto out;
     }
-    if (shard_files_finish(shards, &sink, choice->jobs) == 0 &&
-        sqlite3_exec(database, indexes, NULL, NULL, NULL) == SQLITE_OK && read_summary(database, summary) == 0 &&
+    if (shard_files_finish(shards, &sink, choice->jobs) == 0 && read_summary(database, summary) == 0 &&
         sqlite3_exec(database, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
         result = 0;
 out:
     sums_ahead_end(ahead);
     sink_release(&sink);
-    free(indexes);
     return result;
 }
 

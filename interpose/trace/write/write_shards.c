@@ -123,26 +123,29 @@ int shard_files_open(struct shard_files *files, const struct trace *trace, size_
 int shard_files_begin(struct shard_files *files, sqlite3 *database)
 {
     size_t n = files->rows.n;
-    if (n > 0 && shards_split(database, &files->schema) != 0)
+    char *schema = n == 0 ? NULL : shards_split(database);
+    if (n > 0 && schema == NULL)
         return -1;
+    int result = 0;
     size_t kib = n == 0 || caches_kib / n < least_cache_kib ? least_cache_kib : caches_kib / n;
     char begin[64];
     snprintf(begin, sizeof begin, "PRAGMA cache_size=-%zu; BEGIN", kib);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; result == 0 && i < n; i++) {
         sqlite3 *shard = files->rows.databases[i];
         if (sqlite3_exec(shard, NEW_DATABASE_PRAGMAS, NULL, NULL, NULL) != SQLITE_OK ||
             sqlite3_exec(shard, begin, NULL, NULL, NULL) != SQLITE_OK ||
-            sqlite3_exec(shard, files->schema.tables, NULL, NULL, NULL) != SQLITE_OK)
-            return -1;
+            sqlite3_exec(shard, schema, NULL, NULL, NULL) != SQLITE_OK)
+            result = -1;
     }
-    return 0;
+    free(schema);
+    return result;
 }
 
 static int finish_one(void *context, size_t number, struct error *error)
 {
     struct shard_files *files = context;
     sqlite3 *shard = files->rows.databases[number];
-    if (shard_finish(shard, &files->schema, (int64_t)number + 1, files->key) == 0 &&
+    if (shard_finish(shard, (int64_t)number + 1, files->key) == 0 &&
         sqlite3_exec(shard, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
         return 0;
     return error_set(error, "%s", sqlite3_errmsg(shard));
@@ -233,7 +236,6 @@ void shard_files_release(struct shard_files *files)
             output_file_discard(&files->files[i].file);
         free(files->files[i].name);
     }
-    shard_schema_release(&files->schema);
     FREE_ALL(files->files, files->rows.databases, files->rows.of_rank);
     *files = (struct shard_files){0};
 }

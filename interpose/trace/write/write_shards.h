@@ -28,8 +28,7 @@ struct shard_file {
 };
 
 struct shard_files {
-    struct sink_shards rows; /* their connections, and the division of ranks */
-    struct shard_schema schema;
+    struct sink_shards rows;  /* their connections, and the division of ranks */
     struct shard_file *files; /* [rows.n] */
     char key[64];             /* of this ingest */
 };

@@ -169,7 +169,7 @@ def check_parts(folder):
     in_time = sorted(messages[:180], key=lambda row: min(row[3]))
     for number, begin in enumerate(range(0, len(in_time), 4), 1):
         group = in_time[begin:begin + 4]
-        rounds += [f"INSERT INTO kind VALUES ({number}, 1, 4, 400); INSERT INTO round VALUES ({number}, {number}, "
+        rounds += [f"INSERT INTO kind VALUES ({number}, 1, 4, 400); INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES ({number}, {number}, "
                    f"{min(min(row[3]) for row in group)}, {max(max(row[3]) for row in group)});",
                    f"UPDATE message_row SET round_id = {number} WHERE id IN ({', '.join(str(row[0]) for row in group)});"]
     trace = made(folder, "parts.db", 6, *(message(*row) for row in messages), *rounds, *(call(rank, "MPI_Wait", begin, end) for rank, begin, end in calls))

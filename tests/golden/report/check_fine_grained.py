@@ -25,7 +25,7 @@ INSERT INTO communicator VALUES (0, NULL, NULL, NULL, 7, NULL, 1);
 INSERT INTO function VALUES (1, 'MPI_Start'), (2, 'MPI_Isend'), (3, 'MPI_Irecv');
 INSERT INTO form VALUES (1, 3, 1, 1, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL), (2, 3, 2, 3, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL);
 INSERT INTO kind VALUES (1, {ROUNDS}, {PEERS}, {PEERS * BYTES}), (2, 1, 2, 2000), (3, 1, 2, 2400);
-INSERT INTO round VALUES (8, 2, 400000000, 401000000), (9, 3, 500000000, 501000000);
+INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES (8, 2, 400000000, 401000000), (9, 3, 500000000, 501000000);
 INSERT INTO round_process VALUES (8, 0, 400000000, 401000000, 0), (9, 1, 500000000, 501000000, 0);
 INSERT INTO call_row VALUES (0, 3, 398999000, 1000, 1, 0, NULL), (1, 3, 499989000, 1000, 1, 0, NULL);
 INSERT INTO message_row VALUES (900, 0, 1, 0, 3, 1000, 2, 8, 400000000, 5000, 0, 6000, 0, 5, 0, 100, 100),
@@ -33,7 +33,7 @@ INSERT INTO message_row VALUES (900, 0, 1, 0, 3, 1000, 2, 8, 400000000, 5000, 0,
   (902, 1, 0, 0, 3, 1200, 2, 9, 500000000, 5000, 0, 6000, 0, 5, 0, 100, 100),
   (903, 1, 0, 0, 3, 1200, 2, 9, 500003000, 5000, 0, 6000, 0, 6, 0, 100, 100);
 """ + "".join(f"""
-INSERT INTO round VALUES ({round}, 1, {round * 10000000}, {round * 10000000 + 9000000});
+INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES ({round}, 1, {round * 10000000}, {round * 10000000 + 9000000});
 INSERT INTO round_process VALUES ({round}, 0, {round * 10000000}, {round * 10000000 + 9000000}, 0);
 """ + "".join(f"""
 INSERT INTO message_row VALUES ({10 * round + peer}, 0, {peer}, 0, 3, {BYTES}, 1, {round}, {round * 10000000 + peer * 100}, 8000000, 0,

@@ -31,7 +31,7 @@ TRACE = "".join([
     *("INSERT INTO form VALUES ({}, {}, {}, 2, {}, NULL, 0, 0, 0, 0, 0, {}, {});".format(
         number, level, 3 if number == 3 else 1, 10 if number == 3 else 9, *("NULL" if m is None else f"'{m}'" for m in memory))
       for number, (level, *memory) in enumerate(FORMS, 1)),
-    *(f"INSERT INTO round VALUES ({round}, 1, {round * 10**6}, {round * 10**6 + 900000});"
+    *(f"INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES ({round}, 1, {round * 10**6}, {round * 10**6 + 900000});"
       f"INSERT INTO round_process VALUES ({round}, 0, {round * 10**6}, {round * 10**6 + 900000}, 0);" for round in range(1, ROUNDS + 1)),
     *(f"INSERT INTO message_row VALUES ({100 * round + i}, {src}, {dst}, 0, 0, {size}, {form}, {round if src != dst else 'NULL'}, "
       f"{round * 10**6 + i}, 1000, 0, 1000, 0, 0, 0, 100, 100);"

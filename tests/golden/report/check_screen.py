@@ -30,7 +30,7 @@ def made_run(ranks, steps, late, place="exchange_of_halos.c", command="./solver 
                     f"{steps * STEP_NS}, {steps * STEP_NS}, 0);")
     for step in range(steps):
         at = step * STEP_NS
-        rows.append(f"INSERT INTO round VALUES ({step + 1}, 1, {at + 300000}, {at + 400000});")
+        rows.append(f"INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES ({step + 1}, 1, {at + 300000}, {at + 400000});")
         for rank in range(ranks):
             arrives = at + (800000 if rank == late else 500000 + rank % 7 * 1000)
             rows.append(f"INSERT INTO message_row VALUES (NULL, {rank}, {(rank + 1) % ranks}, 0, 5, 1000, 1, {step + 1}, "

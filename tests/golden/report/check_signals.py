@@ -80,7 +80,7 @@ def many_rounds(folder):
     """A trace of 16 ranks on two nodes with 300 kinds of round, which to predict takes some tenths of a second."""
     path = database(folder / "t.db", (HERE / "halo.sql").read_text(), """
         WITH RECURSIVE k(n) AS (SELECT 10 UNION ALL SELECT n + 1 FROM k WHERE n < 310) INSERT INTO kind SELECT n, 4, 4, n FROM k;
-        INSERT INTO round SELECT id * 10, id, id * 100000000, id * 100000000 + 400000 FROM kind WHERE id >= 10;
+        INSERT INTO round(id, kind_id, begin_ns, end_ns) SELECT id * 10, id, id * 100000000, id * 100000000 + 400000 FROM kind WHERE id >= 10;
         INSERT INTO round_process SELECT r.id, p.rank, r.begin_ns, r.begin_ns + 100000, 0 FROM round r, process p WHERE r.kind_id >= 10;
         INSERT INTO message SELECT NULL, p.rank, (p.rank + 1) % 4, 0, 7, 1000 * r.kind_id, 'inter_node', r.id, r.begin_ns, r.begin_ns + 90000,
           r.begin_ns, r.begin_ns + 95000, 1000 * r.kind_id, 'MPI_Isend', 'MPI_Irecv', 0, 0, 1, 2, 0, 0, 0

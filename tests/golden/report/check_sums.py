@@ -20,7 +20,7 @@ def opposite_kinds(folder):
               (8, 4, 10, 10)]
     lines = ["INSERT INTO process(rank, node, socket, ended) VALUES (0, 0, 0, 'finalize');"]
     lines += [f"INSERT INTO kind VALUES ({kind}, 2, 1, 1000);" for kind in (1, 2, 3, 4)]
-    lines += [f"INSERT INTO round VALUES ({i}, {kind}, {i}000000, {i}000000 + {us}000); INSERT INTO round_process VALUES "
+    lines += [f"INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES ({i}, {kind}, {i}000000, {i}000000 + {us}000); INSERT INTO round_process VALUES "
               f"({i}, 0, {i}000000, {i}000000 + {us}000, {inside}000);" for i, kind, us, inside in rounds]
     lines += ["INSERT INTO prediction_run VALUES (1, 'toy', 'postal', '', 0), (2, 'toy', 'staircase', '', 0);"]
     lines += [f"INSERT INTO prediction VALUES ({run_id}, {kind}, 0, {us}e-6, 0, {us}e-6, 0, 0, 0, 0, NULL, NULL, 0);"
@@ -44,7 +44,7 @@ def withheld(folder):
         trace = database(folder / f"{name}.db", run_row, "INSERT INTO node VALUES (0, 'a', 2, 4, NULL, 0, 4);",
                          *(f"INSERT INTO process(rank, node, socket, ended) VALUES ({r}, 0, {r // 2 * socket}, 'finalize');" for r in range(4)),
                          "INSERT INTO kind VALUES (1, 1, 1, 1000), (2, 1, 1, 1000);",
-                         f"INSERT INTO round VALUES (1, 1, 0, 100000), (2, 2, {later_us}000, {later_us + 100}000);",
+                         f"INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES (1, 1, 0, 100000), (2, 2, {later_us}000, {later_us + 100}000);",
                          *(f"INSERT INTO round_process VALUES ({r // 2 + 1}, {r}, {r // 2 * later_us}000, {r // 2 * later_us + 100}000, 0);"
                            for r in range(4)), "INSERT INTO prediction_run VALUES (1, 'toy', 'postal', '', 0);",
                          *(f"INSERT INTO prediction VALUES (1, {r // 2 + 1}, {r}, 1e-4, 0, 1e-4, 0, 0, 0, 0, NULL, NULL, 0);" for r in range(4)))
@@ -69,7 +69,7 @@ def irregular(rng):
         lines.append(f"INSERT INTO kind VALUES ({kind}, {list(kinds.values()).count(kind)}, 3, 1000);")
     for i in ids:
         begin = rng.randrange(10 ** 9)
-        lines.append(f"INSERT INTO round VALUES ({i}, {kinds[i]}, {begin}, {begin + 10 ** 6});")
+        lines.append(f"INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES ({i}, {kinds[i]}, {begin}, {begin + 10 ** 6});")
         for rank in rng.sample(range(n_ranks), rng.randrange(0, n_ranks)):
             first, length = begin + rng.randrange(1000), rng.choice([500, rng.randrange(10 ** 6)])
             lines.append(f"INSERT INTO round_process VALUES ({i}, {rank}, {first}, {first + length}, {rng.randrange(length + 1)});")

@@ -16,10 +16,10 @@ INSERT INTO callsite VALUES (1, '/opt/app/halo', 4660, 'c0ffee', 'exchange', 'ha
 INSERT INTO communicator VALUES (0, 'MPI_COMM_WORLD', NULL, NULL, 4, NULL, 1);
 INSERT INTO communicator_member VALUES (0, 0, 0), (0, 1, 1), (0, 2, 2), (0, 3, 3);
 INSERT INTO kind VALUES (1, 4, 4, 160000), (2, 1, 1, 1000);
-INSERT INTO round VALUES (1, 2, 1000000, 1050000);
+INSERT INTO round(id, kind_id, begin_ns, end_ns) VALUES (1, 2, 1000000, 1050000);
 INSERT INTO round_process VALUES (1, 0, 1000000, 1040000, 30000), (1, 1, 1000000, 1050000, 50000);
 WITH RECURSIVE step(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM step WHERE k < 3)
-  INSERT INTO round SELECT 2 + k, 1, 10000000 * (k + 1), 10000000 * (k + 1) + 400000 + k / 2 * 20000 FROM step;
+  INSERT INTO round(id, kind_id, begin_ns, end_ns) SELECT 2 + k, 1, 10000000 * (k + 1), 10000000 * (k + 1) + 400000 + k / 2 * 20000 FROM step;
 INSERT INTO round_process
   SELECT r.id, p.rank, r.begin_ns, r.begin_ns + (p.rank + 1) * 100000 + (r.id - 2) / 2 * 20000, (p.rank + 1) * 50000
   FROM round r, process p WHERE r.kind_id = 1;

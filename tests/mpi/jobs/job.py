@@ -168,6 +168,9 @@ class Job:
                      "messages that were received before they were sent")
         expect_equal(self.value("SELECT count(*) FROM message WHERE round_id IS NULL AND src <> dst"), 0,
                      "messages between two ranks without a round")
+        expect_equal(self.value("SELECT count(*) FROM round_place p WHERE (SELECT count(*) FROM message_row m WHERE m.round_id = p.round_id "
+                                "AND m.id BETWEEN p.first_message AND p.last_message) <> (SELECT messages FROM round r JOIN kind k "
+                                "ON k.id = r.kind_id WHERE r.id = p.round_id)"), 0, "rounds whose messages are not where round_place says")
 
     def needs(self, command):
         if shutil.which(command) is None:
