@@ -156,10 +156,7 @@ static uint32_t make(struct simulation *sim, uint32_t instance, const uint32_t *
     struct modelled_state *modelled = &sim->modelled;
     uint32_t number = run_numbers_take(&modelled->message_numbers, &modelled->messages, sizeof *modelled->messages);
     modelled->messages[number] = (struct collective_message){.told = *told,
-                                                             .state = {.post_s = {NAN, NAN},
-                                                                       .waiter = {RUN_NOBODY, RUN_NOBODY},
-                                                                       .transfer = RUN_NOBODY,
-                                                                       .class = message_class(sim, told)},
+                                                             .state = message_state_new(sim, told),
                                                              .instance = instance,
                                                              .member = {member[0], member[1]},
                                                              .participant = {RUN_NOBODY, RUN_NOBODY}};

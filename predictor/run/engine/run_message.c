@@ -38,10 +38,11 @@ const struct run_message *message_told(const struct simulation *sim, uint32_t me
 struct message_state *message_state(const struct simulation *sim, uint32_t message)
 {
     size_t n = sim->program->n_messages;
-    return message < n ? &sim->messages[message] : &sim->modelled.messages[message - n].state;
+    return message < n ? &sim->states[sim->state_of[message] - 1] : &sim->modelled.messages[message - n].state;
 }
 
-uint8_t message_class(struct simulation *sim, const struct run_message *message)
+/* Returns the class of a message, RUN_NO_CLASS within a rank. Where the machine lacks its level, the replay ends. */
+static uint8_t message_class(struct simulation *sim, const struct run_message *message)
 {
     enum level level = message_level(sim, message);
     size_t class = level == LEVEL_SELF || !sim->rates.known[level]
@@ -74,7 +75,7 @@ static void merge_pieces(struct simulation *sim, size_t first, size_t last)
     sim->merged[last].bytes = whole.bytes;
 }
 
-void simulation_classify(struct simulation *sim)
+void simulation_merge_pieces(struct simulation *sim)
 {
     const struct run_message *messages = sim->program->messages;
     sim->told = messages;
@@ -84,25 +85,67 @@ void simulation_classify(struct simulation *sim)
         if (last > first)
             merge_pieces(sim, first, last);
     }
-    for (size_t k = 0; k < sim->program->n_messages; k++)
-        sim->messages[k] = (struct message_state){.post_s = {NAN, NAN},
-                                                  .waiter = {RUN_NOBODY, RUN_NOBODY},
-                                                  .transfer = RUN_NOBODY,
-                                                  .class = message_class(sim, &sim->told[k])};
+}
+
+struct message_state message_state_new(struct simulation *sim, const struct run_message *told)
+{
+    uint8_t class = message_class(sim, told);
+    bool one_sided = (told->flags & MESSAGE_ONE_SIDED) != 0;
+    bool rendezvous =
+        (told->flags & MESSAGE_SYNCHRONOUS) != 0 || class == RUN_NO_CLASS || sim->rates.classes[class].rendezvous;
+    return (struct message_state){.post_s = {NAN, NAN},
+                                  .waiter = {RUN_NOBODY, RUN_NOBODY},
+                                  .transfer = RUN_NOBODY,
+                                  .class = class,
+                                  .rendezvous = rendezvous && !one_sided,
+                                  .one_sided = one_sided};
+}
+
+struct message_state *message_begin(struct simulation *sim, uint32_t message)
+{
+    uint32_t *number = &sim->state_of[message];
+    if (*number == MESSAGE_IS_OVER)
+        return NULL;
+    if (*number == 0) {
+        *number = run_numbers_take(&sim->state_numbers, &sim->states, sizeof *sim->states) + 1;
+        sim->states[*number - 1] = message_state_new(sim, &sim->told[message]);
+    }
+    return &sim->states[*number - 1];
 }
 
 static bool is_one_sided(const struct simulation *sim, uint32_t message)
 {
-    return (message_told(sim, message)->flags & MESSAGE_ONE_SIDED) != 0;
+    return message_state(sim, message)->one_sided;
 }
 
 bool message_is_rendezvous(const struct simulation *sim, uint32_t message)
 {
-    uint32_t flags = message_told(sim, message)->flags;
-    uint8_t class = message_state(sim, message)->class;
-    if ((flags & MESSAGE_ONE_SIDED) != 0)
-        return false;
-    return (flags & MESSAGE_SYNCHRONOUS) != 0 || class == RUN_NO_CLASS || sim->rates.classes[class].rendezvous;
+    return message_state(sim, message)->rendezvous;
+}
+
+/* Gives the state of a message of the program back once nothing asks for it any more. */
+static void leave(struct simulation *sim, uint32_t message)
+{
+    if (message >= sim->program->n_messages || sim->state_of[message] == MESSAGE_IS_OVER)
+        return;
+    const struct message_state *state = message_state(sim, message);
+    bool posted =
+        !isnan(state->post_s[OPERATION_SEND]) && (!isnan(state->post_s[OPERATION_RECEIVE]) || state->one_sided);
+    uint32_t all = SEND_DONE | DELIVERED | (sim->options->message_s != NULL ? NOTED : 0U);
+    if (!posted || state->done != all || state->transfer != RUN_NOBODY)
+        return;
+    run_numbers_give(&sim->state_numbers, sim->state_of[message] - 1);
+    sim->state_of[message] = MESSAGE_IS_OVER;
+}
+
+void message_note_seconds(struct simulation *sim, uint32_t message)
+{
+    struct message_state *state = message_begin(sim, message);
+    if (state == NULL)
+        return;
+    sim->options->message_s[message] = (float)(sim->events.now_s - fmax(state->post_s[0], state->post_s[1]));
+    state->done |= NOTED;
+    leave(sim, message);
 }
 
 /* Returns the bytes that the transport takes of a message, by the law or the machine, -1: it is not known. */
@@ -146,8 +189,8 @@ double transfer_stalled_s(const struct simulation *sim, const struct transfer *t
 
 bool message_await(struct simulation *sim, uint32_t message, enum run_operation_kind side, uint32_t strand)
 {
-    struct message_state *state = message_state(sim, message);
-    if ((state->done & 1U << side) != 0)
+    struct message_state *state = message_begin(sim, message);
+    if (state == NULL || (state->done & 1U << side) != 0)
         return true;
     state->waiter[side] = strand;
     if (state->transfer != RUN_NOBODY) {
@@ -269,8 +312,10 @@ static uint32_t transfer_make(struct simulation *sim, uint32_t message, enum tra
 
 static void transfer_free(struct simulation *sim, uint32_t number)
 {
-    message_state(sim, sim->transfers[number].message)->transfer = RUN_NOBODY;
+    uint32_t message = sim->transfers[number].message;
+    message_state(sim, message)->transfer = RUN_NOBODY;
     run_numbers_give(&sim->transfer_numbers, number);
+    leave(sim, message);
 }
 
 /* Says whether a message is searched for at its receiver. */
@@ -604,7 +649,7 @@ double message_search(struct simulation *sim, uint32_t message, enum run_operati
     return 0;
 }
 
-void message_post(struct simulation *sim, uint32_t message, enum run_operation_kind side)
+static void post(struct simulation *sim, uint32_t message, enum run_operation_kind side)
 {
     struct message_state *state = message_state(sim, message);
     const struct run_message *told = message_told(sim, message);
@@ -639,9 +684,17 @@ void message_post(struct simulation *sim, uint32_t message, enum run_operation_k
         begin(sim, message);
 }
 
+void message_post(struct simulation *sim, uint32_t message, enum run_operation_kind side)
+{
+    post(sim, message, side);
+    leave(sim, message);
+}
+
 double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand)
 {
-    struct message_state *state = message_state(sim, message);
+    struct message_state *state = message_begin(sim, message);
+    if (state == NULL)
+        return sim->events.now_s;
     double tau_s = state->class != RUN_NO_CLASS ? sim->rates.classes[state->class].tau_s : 0;
     if (!isnan(state->post_s[OPERATION_SEND]))
         return state->post_s[OPERATION_SEND] + tau_s;

@@ -228,7 +228,7 @@ static bool probe(struct simulation *sim, uint32_t number, uint32_t message)
 static bool strand_post(struct simulation *sim, uint32_t number, const struct run_step *step)
 {
     enum run_operation_kind side = step->kind == STEP_SEND ? OPERATION_SEND : OPERATION_RECEIVE;
-    uint8_t class = sim->messages[step->object].class;
+    uint8_t class = message_begin(sim, step->object)->class;
     double overhead_s = class != RUN_NO_CLASS ? sim->rates.classes[class].overhead_s[side] : 0;
     if (side == OPERATION_SEND && class != RUN_NO_CLASS)
         overhead_s += sim->rates.classes[class].overhead_byte_s * (double)message_told(sim, step->object)->bytes;
@@ -280,11 +280,9 @@ static bool do_step(struct simulation *sim, uint32_t number)
 static void note_seconds(struct simulation *sim, const struct run_step *step)
 {
     for (uint32_t i = 0; sim->options->message_s != NULL && step->kind == STEP_WAIT && i < step->count; i++) {
-        uint32_t operation = sim->program->waits[step->object + i], message = run_operation_object(operation);
-        if (run_operation_kind(operation) != OPERATION_RECEIVE)
-            continue;
-        const double *post_s = sim->messages[message].post_s;
-        sim->options->message_s[message] = (float)(sim->events.now_s - fmax(post_s[0], post_s[1]));
+        uint32_t operation = sim->program->waits[step->object + i];
+        if (run_operation_kind(operation) == OPERATION_RECEIVE)
+            message_note_seconds(sim, run_operation_object(operation));
     }
 }
 

@@ -28,7 +28,7 @@ static void allocate(struct simulation *sim)
 {
     const struct run_program *program = sim->program;
     sim->strands = xcalloc(program->n_strands, sizeof *sim->strands);
-    sim->messages = xcalloc(program->n_messages, sizeof *sim->messages);
+    sim->state_of = xcalloc(program->n_messages, sizeof *sim->state_of);
     sim->members = xcalloc(program->n_members, sizeof *sim->members);
     sim->collectives = xcalloc(program->n_collectives, sizeof *sim->collectives);
     sim->ranks = xcalloc(program->n_ranks, sizeof *sim->ranks);
@@ -48,8 +48,8 @@ static void simulation_release(struct simulation *sim)
         FREE_ALL(sim->ranks[rank].needing.transfers, sim->ranks[rank].coming.transfers,
                  sim->ranks[rank].arrived.transfers);
     }
-    FREE_ALL(sim->ranks, sim->strands, sim->messages, sim->merged, sim->members, sim->collectives, sim->transfers,
-             sim->transfer_numbers.back, sim->ahead, sim->events.heap.entries);
+    FREE_ALL(sim->ranks, sim->strands, sim->state_of, sim->states, sim->state_numbers.back, sim->merged, sim->members,
+             sim->collectives, sim->transfers, sim->transfer_numbers.back, sim->ahead, sim->events.heap.entries);
     cores_release(sim);
     collectives_release(sim);
     run_memory_release(&sim->memory);
@@ -308,7 +308,7 @@ int simulate(const struct run_program *program, const struct machine *machine, c
     if (code == 0)
         code = init_terms(&sim, machine, error);
     if (code == 0) {
-        simulation_classify(&sim);
+        simulation_merge_pieces(&sim);
         code = run_bursts(&sim, error);
         if (sim.memory.computed_s > 0)
             result->compute_slowdown = sim.memory.slowed_s / sim.memory.computed_s;

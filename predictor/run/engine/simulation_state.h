@@ -12,7 +12,8 @@
 #include "share/base/array.h"
 #include "share/base/heap.h"
 
-#define RUN_NOBODY UINT32_MAX
+#define RUN_NOBODY      UINT32_MAX
+#define MESSAGE_IS_OVER UINT32_MAX
 
 /* Gives numbers of an array's elements, those that were given back first. */
 struct run_numbers {
@@ -65,14 +66,20 @@ struct strand {
     struct wait_parts parts;
 };
 
-enum message_done { SEND_DONE = 1U << OPERATION_SEND, DELIVERED = 1U << OPERATION_RECEIVE };
+enum message_done {
+    SEND_DONE = 1U << OPERATION_SEND,
+    DELIVERED = 1U << OPERATION_RECEIVE,
+    NOTED = 1U << 2, /* in simulation_options.message_s, where that is asked for */
+};
 
+/* A message from its first post, or the first that waits for one, until both ends are posted and complete. */
 struct message_state {
     double post_s[2];   /* of the send, the receive; NaN: not yet */
     uint32_t waiter[2]; /* strand that waits for that end, RUN_NOBODY; for the receive before its post: that probes */
     uint32_t transfer;  /* RUN_NOBODY: not under way */
     uint8_t done;
     uint8_t class;
+    bool rendezvous, one_sided;
 };
 
 /* The first two are of a handshake that is made step by step. */
@@ -260,7 +267,9 @@ struct simulation {
     struct strand *strands;
     size_t n_begun, n_done; /* strands */
     double between_s;       /* from ends of bursts to the begins of the next ones */
-    struct message_state *messages;
+    uint32_t *state_of;     /* [program->n_messages] number of its state, from 1 on; 0: not begun; MESSAGE_IS_OVER */
+    struct message_state *states;
+    struct run_numbers state_numbers;
     const struct run_message *told; /* the program's messages, or those of merged */
     struct run_message *merged;     /* with all bytes of a partitioned message in its last piece; NULL: none is so */
     struct transfer *transfers;
@@ -282,13 +291,18 @@ static inline struct run_moment simulation_moment(const struct simulation *sim)
 
 /* run_message.c: messages of the program and of modelled collectives on their way, from their posts to their ends. */
 
-void simulation_classify(struct simulation *sim);
+/* Gives all bytes of partitioned messages to their last pieces, where the MPI sends none before. */
+void simulation_merge_pieces(struct simulation *sim);
 /* Return what a message is, of the program or of a modelled collective, and its state, which is valid until the next
- * message of a collective begins. */
+ * message begins. */
 const struct run_message *message_told(const struct simulation *sim, uint32_t message);
 struct message_state *message_state(const struct simulation *sim, uint32_t message);
-/* Returns the class of a message, RUN_NO_CLASS within a rank. Where the machine lacks its level, the replay ends. */
-uint8_t message_class(struct simulation *sim, const struct run_message *message);
+/* Returns the state of a message of the program, which begins if it has not, NULL where it is over. */
+struct message_state *message_begin(struct simulation *sim, uint32_t message);
+/* Returns the state of one that begins. */
+struct message_state message_state_new(struct simulation *sim, const struct run_message *told);
+/* Notes in options->message_s what a message took whose receive a wait has completed. */
+void message_note_seconds(struct simulation *sim, uint32_t message);
 bool message_is_rendezvous(const struct simulation *sim, uint32_t message);
 /* Takes note of a post that follows, where queues are searched. Returns for how long the rank searches. */
 double message_search(struct simulation *sim, uint32_t message, enum run_operation_kind side);
