@@ -69,13 +69,9 @@ static int say_fault(sqlite3_vtab *table, const char *text)
 /* Says why a shard cannot be read, and what to do. */
 static int fail_shard(sqlite3_vtab *table, const struct shard *shard, const char *fault)
 {
-    char has[SHARD_TEXT_BYTES];
-    shard_has_text(shard, has);
-    char *text = xasprintf("%s: %s; it has %s: copy it beside the trace again, or ingest the run again", shard->path,
-                           fault, has);
-    int code = say_fault(table, text);
-    free(text);
-    return code;
+    struct error error;
+    shard_error(shard, fault, &error);
+    return say_fault(table, error.text);
 }
 
 /* Reads which shards there are, unless that is known. */
@@ -173,6 +169,7 @@ static const char *operator_of(int code)
     case SQLITE_INDEX_CONSTRAINT_EQ:
         return "=";
     case SQLITE_INDEX_CONSTRAINT_IS:
+    case SQLITE_INDEX_CONSTRAINT_ISNULL:
         return "IS";
     case SQLITE_INDEX_CONSTRAINT_GT:
         return ">";

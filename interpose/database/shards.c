@@ -116,6 +116,14 @@ void shard_has_text(const struct shard *shard, char text[SHARD_TEXT_BYTES])
                  (long long)shard->first_rank, (long long)shard->last_rank);
 }
 
+int shard_error(const struct shard *shard, const char *fault, struct error *error)
+{
+    char has[SHARD_TEXT_BYTES];
+    shard_has_text(shard, has);
+    return error_set(error, "%s: %s; it has %s: copy it beside the trace again, or ingest the run again", shard->path,
+                     fault, has);
+}
+
 /* True if the table in the shard that says whose it is names this one. */
 static bool is_ours(sqlite3 *database, const struct shard *shard, bool *is_shard)
 {

@@ -60,6 +60,8 @@ enum { SHARD_TEXT_BYTES = 256 };
 sqlite3 *shard_open(const struct shard *shard, char fault[SHARD_TEXT_BYTES]);
 /* Writes what the shard has, as "messages to ranks 32-63, their calls and rounds". */
 void shard_has_text(const struct shard *shard, char text[SHARD_TEXT_BYTES]);
+/* Sets why a shard cannot be read, what it has, and what to do. Returns -1. */
+int shard_error(const struct shard *shard, const char *fault, struct error *error);
 
 /* Puts virtual tables into the place of the empty tables. Returns SQL that makes the tables of a shard, for free();
  * NULL: the database says why. */

@@ -70,7 +70,7 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
                               .replicate_basis = "",
                               .fine_grained = {.machine = ""},
                               .gpu = {.machine = ""}};
-    report_collect_shards(report);
+    report_collect_shards(report, choice->is_page);
     progress_show("report: sums of rounds and messages");
     if (report->result == 0 && (sqlite3_exec(database, pairs_table, NULL, NULL, NULL) != SQLITE_OK ||
                                 sqlite3_exec(database, report->shards.by_sums ? rounds_tables_of_sums : rounds_tables,

@@ -514,6 +514,20 @@ static bool take_kept(struct report *report)
     return true;
 }
 
+/* Bytes of memory that a side of a message or a call takes while the run is looked at as a whole. */
+static const double bytes_of_a_row = 112;
+
+static const char *too_many_for_page(struct report *report)
+{
+    char text[1024];
+    int length = snprintf(text, sizeof text,
+                          "late ranks and waits are not on this page yet, as they need the whole run in memory: "
+                          "'mpistair report %s' finds them once, in about %.1f GB, and pages that follow have them; "
+                          "--from 50%% --to 50.1%% shows those of a part",
+                          report->path, (double)report->shards.page_rows * bytes_of_a_row * 1e-9);
+    return pool_clean(&report->pool, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+}
+
 /* Shows what totals alone say: who spent how long where. */
 static void judge_totals(struct report *report)
 {
@@ -529,6 +543,8 @@ static void judge_totals(struct report *report)
         report->no_findings =
             "the run has too many calls and messages to look at each: late ranks and waits are found in "
             "a part of it, as by --from 50% --to 50.1%";
+    else if (report->shards.page_rows > 0 && report->whole.detail != WHOLE_TOTALS)
+        report->no_findings = too_many_for_page(report);
     else if (report->part.is_part)
         report->no_findings = "no single calls of this part have rows, which late ranks and waits need";
     else
@@ -620,7 +636,7 @@ void report_collect_activity(struct report *report)
     }
     if (take_kept(report))
         return;
-    if (report->shards.by_sums) {
+    if (report->shards.by_sums || report->shards.page_rows > 0) {
         judge_totals(report);
         return;
     }

@@ -3,15 +3,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/database/cursor.h"
 #include "interpose/database/shards.h"
 #include "report/collect/report.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
-/* Most sides of messages and calls that are read one by one, to 24 bytes of memory and more. */
-static const int64_t rows_most = 50000000;
+/* Most sides of messages and calls that are read one by one, to 24 bytes of memory and more; those of which a page has
+ * what each rank waited for, as the run is then in memory as a whole. */
+static const int64_t rows_most = 50000000, page_rows_most = 3000000;
 
-void report_collect_shards(struct report *report)
+/* Counts them in a trace in one file by the largest numbers of rows, which are found without a look at all. */
+static int64_t rows_of_file(struct report *report)
+{
+    int64_t rows = 0;
+    if (cursor_numbers(report->database, report->path,
+                       "SELECT 2 * coalesce((SELECT max(rowid) FROM message_row), 0) + "
+                       "coalesce((SELECT max(rowid) FROM call_row), 0)",
+                       &rows, 1, report->error) != 0)
+        report->result = -1;
+    return rows;
+}
+
+void report_collect_shards(struct report *report, bool is_page)
 {
     struct report_shards *found = &report->shards;
     struct shards shards;
@@ -34,6 +48,9 @@ void report_collect_shards(struct report *report)
         ARRAY_ADD(found->faults, found->n_faults, pool_clean(&report->pool, text, strlen(text)));
         free(text);
     }
+    if (is_page && shards.n == 0 && !report->part.is_part)
+        rows = rows_of_file(report);
     found->by_sums = found->n_faults > 0 || (rows > rows_most && !report->part.is_part);
+    found->page_rows = is_page && rows > page_rows_most && !report->part.is_part ? rows : 0;
     shards_release(&shards);
 }

@@ -483,6 +483,8 @@ struct report_shards {
         *faults; /* [n_faults] "shard t.db.shard-2-... is missing: messages to ranks 32-63, ... are not shown" */
     size_t n_faults;
     bool by_sums; /* rows of single calls and messages are not read: some are missing, or they are too many */
+    int64_t
+        page_rows; /* sides of messages and calls, where a page leaves out what needs all in memory; 0: it does not */
 };
 
 struct report {
@@ -554,6 +556,7 @@ struct report_choice {
     const char *machine, *model;
     const char *topology; /* whose switches count; NULL: those of the trace */
     bool details;
+    bool is_page;           /* of HTML, whose memory does not grow with the run */
     bool fine_grained;      /* what sending in parts would give, which goes through all messages */
     struct trace_part part; /* to which the trace was restricted */
     bool gpu;               /* which way the data between GPUs should take, likewise where there are any */
@@ -577,8 +580,8 @@ void report_read_rows(struct report *report, const char *sql, const struct field
 const char *report_reason(struct report *report, const struct error *reason);
 
 /* What report_collect calls, in this order; each fills a part of the report. */
-void report_collect_shards(struct report *report); /* first: whether all can be read */
-void report_collect_run(struct report *report);    /* the run, its traffic, how complete it is */
+void report_collect_shards(struct report *report, bool is_page); /* first: whether all can be read */
+void report_collect_run(struct report *report);                  /* the run, its traffic, how complete it is */
 /* Rounds, models and ranks; with the details also the overlap, and why ranks take their time. */
 void report_collect_rounds(struct report *report, const struct report_choice *choice);
 void report_collect_programs(struct report *report);

@@ -105,6 +105,7 @@ static int parse_report(int argc, char **argv, struct report_options *options)
         options->sections = sections_summary();
     }
     options->choice.details = options->format != FORMAT_TEXT || sections_need_details(options->sections);
+    options->choice.is_page = options->format == FORMAT_HTML;
     options->choice.fine_grained = options->format == FORMAT_JSON || sections_has(options->sections, "fine-grained");
     options->choice.gpu = options->format == FORMAT_JSON || sections_has(options->sections, "gpu");
     return OPTIONS_READ;

@@ -1,12 +1,14 @@
 /* The page: the sections of a document, and pictures, whose table this is, with what they share: bins of ranks, and
- * queries with numbers as parameters. share/base/html_page.h puts both on a page. */
+ * one pass over messages and calls. share/base/html_page.h puts both on a page. */
 #include "report/html/page.h"
 
 #include <inttypes.h>
 
 #include "interpose/database/database.h"
+#include "report/html/picture_scan.h"
 #include "report/html/pictures.h"
 #include "report/render/sections.h"
+#include "share/base/progress.h"
 
 static const struct {
     struct page_picture place;
@@ -44,7 +46,7 @@ static const struct {
       .wide = true},
      picture_path},
 };
-enum { PICTURES = sizeof picture_kinds / sizeof picture_kinds[0], RANK_BINS = 128 };
+enum { PICTURES = sizeof picture_kinds / sizeof picture_kinds[0], RANK_BINS = 128, TIMELINE_ROWS = 64 };
 
 void picture_note_bins(struct picture *picture, const struct rank_bins *bins, const char *what)
 {
@@ -110,17 +112,25 @@ static int collect_pictures(struct page_picture *pictures, const struct report *
         ranks = cursor_integer(&rows, 0);
     if (cursor_close(&rows) != 0)
         return -1;
-    source.bins = rank_bins_of(ranks < 0 ? 0 : ranks > MAX_RANK ? MAX_RANK : ranks, RANK_BINS);
-    for (size_t i = 0; i < PICTURES; i++) {
+    ranks = ranks < 0 ? 0 : ranks > MAX_RANK ? MAX_RANK : ranks;
+    source.bins = rank_bins_of(ranks, RANK_BINS);
+    source.rows = rank_bins_of(ranks, TIMELINE_ROWS);
+    struct picture_rows found = {0};
+    source.found = &found;
+    progress_show("report: pictures");
+    int result = ranks > 0 ? picture_rows_read(&found, &source) : 0;
+    for (size_t i = 0; result == 0 && i < PICTURES; i++) {
         struct picture *picture = &pictures[i].data;
-        if (source.bins.ranks == 0)
+        if (ranks == 0)
             picture_lacks(picture, "The trace names no ranks.");
-        else if (picture_kinds[i].collect(picture, &source) != 0)
-            return -1;
+        else
+            result = picture_kinds[i].collect(picture, &source);
         if (!report->whole.is_whole)
             mark_notes(picture, report->whole.reason);
     }
-    return 0;
+    progress_show(NULL);
+    picture_rows_release(&found);
+    return result;
 }
 
 int page_write(FILE *stream, const struct document *document, const char *title, struct error *error)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/html/picture_scan.h"
 #include "report/html/pictures.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"

@@ -20,11 +20,14 @@ struct rank_bins rank_bins_of(int64_t ranks, int64_t most);
 /* Returns how many ranks a bin has. */
 int64_t rank_bins_size(const struct rank_bins *bins, int64_t bin);
 
+struct picture_rows;
+
 /* What all pictures are made from. */
 struct picture_source {
     sqlite3 *database;
     const struct report *report;
-    struct rank_bins bins;
+    struct rank_bins bins, rows;      /* rows: of the timeline */
+    const struct picture_rows *found; /* in messages and calls (picture_scan.h) */
     struct error *error;
 };
 
@@ -39,9 +42,6 @@ extern const char *const activity_name[SPENT_COUNT]; /* for a reader: computatio
 void picture_note_bins(struct picture *picture, const struct rank_bins *bins, const char *what);
 /* Sets the values span and ranks to the bins, and notes them. */
 void picture_bins(struct picture *picture, const struct rank_bins *bins, const char *what);
-
-/* Finds the time that pictures over time cover, in ns since the begin of the run. Returns 0, or -1 with the reason. */
-int picture_span(const struct picture_source *source, double *begin_ns, double *end_ns);
 
 /* Fill a picture, each from the source. Return 0, or -1 with the reason. */
 int picture_matrix(struct picture *picture, const struct picture_source *source);
