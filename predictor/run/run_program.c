@@ -76,7 +76,7 @@ void run_program_strand(struct run_program *program, uint32_t rank, double begin
 
 int run_program_step(struct run_program *program, const struct run_step *step)
 {
-    if (program->n_strands == 0)
+    if (program->n_strands == 0 || program->n_steps == RUN_MAX_STEPS)
         return -1;
     ARRAY_ADD(program->steps, program->n_steps, *step);
     program->strands[program->n_strands - 1].n_steps++;

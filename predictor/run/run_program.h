@@ -118,6 +118,7 @@ static inline uint32_t run_operation_object(uint32_t operation)
     return operation >> 2;
 }
 enum { RUN_MAX_OBJECTS = 1 << 30 };
+#define RUN_MAX_STEPS ((size_t)UINT32_MAX - 1)
 
 /* Says who waits for whom in a collective of recorded length. */
 enum run_dependence {
@@ -253,7 +254,7 @@ void run_program_swap_shared(struct run_program *program);
 void run_program_release(struct run_program *program);
 
 /* The rest builds programs: arrays grow, a strand's steps are added before those of the next one. What returns an int
- * returns 0, or -1: beyond RUN_MAX_OBJECTS messages or members, or for a step without a strand. */
+ * returns 0, or -1: beyond RUN_MAX_OBJECTS messages or members, RUN_MAX_STEPS, or for a step without a strand. */
 void run_program_ranks(struct run_program *program, size_t n_ranks);
 void run_program_strand(struct run_program *program, uint32_t rank, double begin_s);
 /* Adds a step to the last strand. */

@@ -30,7 +30,7 @@ static void divide(const struct building *building, const struct call *call, int
         return;
     const struct run_program *program = reading->program;
     int64_t shift_ns = reading->bursts[building->burst].shift_ns;
-    const struct run_moment begin = {(uint32_t)program->n_strands - 1, program->n_steps - 1,
+    const struct run_moment begin = {(uint32_t)program->n_strands - 1, (uint32_t)program->n_steps - 1,
                                      reading_seconds(call->begin_ns - shift_ns)};
     ARRAY_ADD(recorded->waits, recorded->n_waits,
               (struct run_wait){.begin = begin,

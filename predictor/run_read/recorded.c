@@ -8,15 +8,15 @@
 #include "share/base/memory.h"
 #include "share/base/order.h"
 
-#define NO_STEP SIZE_MAX
+#define NO_STEP UINT32_MAX
 
 struct recording {
     const struct reading *reading;
     const struct run_program *program;
-    size_t *send, *receive; /* [n_messages] steps that post them, or NO_STEP */
-    size_t *arrival;        /* [n_members] steps that arrive, or NO_STEP */
-    int64_t *arrival_ns;    /* [n_members] */
-    uint32_t *last;         /* [n_members] the last one that arrived among it and those before it in its collective */
+    uint32_t *send, *receive; /* [n_messages] steps that post them, or NO_STEP */
+    uint32_t *arrival;        /* [n_members] steps that arrive, or NO_STEP */
+    int64_t *arrival_ns;      /* [n_members] */
+    uint32_t *last;           /* [n_members] the last one that arrived among it and those before it in its collective */
 };
 
 static void find_posts(struct recording *recording)
@@ -26,7 +26,7 @@ static void find_posts(struct recording *recording)
         recording->send[i] = recording->receive[i] = NO_STEP;
     for (size_t i = 0; i < program->n_members; i++)
         recording->arrival[i] = NO_STEP;
-    for (size_t i = 0; i < program->n_steps; i++) {
+    for (uint32_t i = 0; i < program->n_steps; i++) {
         const struct run_step *step = &program->steps[i];
         if (step->kind == STEP_SEND)
             recording->send[step->object] = i;
@@ -56,7 +56,7 @@ static void find_arrivals(struct recording *recording)
 }
 
 /* Returns the step for which a member of a collective waited, or NO_STEP. */
-static size_t awaited_arrival(const struct recording *recording, uint32_t member)
+static uint32_t awaited_arrival(const struct recording *recording, uint32_t member)
 {
     const struct run_collective *collective =
         &recording->program->collectives[recording->program->members[member].collective];
@@ -65,7 +65,7 @@ static size_t awaited_arrival(const struct recording *recording, uint32_t member
     return recording->arrival[awaited.first == 0 ? recording->last[last] : last];
 }
 
-static size_t awaited_step(const struct recording *recording, uint32_t operation)
+static uint32_t awaited_step(const struct recording *recording, uint32_t operation)
 {
     uint32_t object = run_operation_object(operation);
     switch (run_operation_kind(operation)) {
@@ -93,7 +93,7 @@ static void find_causes(const struct recording *recording, struct simulation_res
     size_t n = 0;
     for (size_t i = 0; i < recorded->n_waits; i++) {
         struct run_wait wait = recorded->waits[i];
-        wait.cause.step = awaited_step(recording, (uint32_t)wait.cause.step);
+        wait.cause.step = awaited_step(recording, wait.cause.step);
         if (wait.cause.step == NO_STEP)
             continue;
         wait.cause.strand = recorded_strand(program, wait.cause.step);

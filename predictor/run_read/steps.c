@@ -61,7 +61,8 @@ static void add(struct walk *walk, struct run_step step)
         note_computing(walk, program->n_steps, walk->computes_ns, walk->enters_ns, false);
     }
     step.place = walk->place;
-    run_program_step(program, &step);
+    if (run_program_step(program, &step) != 0)
+        walk->too_large = true;
 }
 
 static void add_object(struct walk *walk, enum run_step_kind kind, uint32_t object, uint16_t processor)

@@ -86,7 +86,7 @@ static void keep_wait(struct simulation *sim, const struct wait_parts *parts)
     if (!(late_s > 0) || parts->cause.strand == RUN_NOBODY || parts->cause.strand == sim->active)
         return;
     ARRAY_ADD(result->waits, result->n_waits,
-              (struct run_wait){.begin = {sim->active, strand->step, strand->wait_begin_s},
+              (struct run_wait){.begin = {sim->active, (uint32_t)strand->step, strand->wait_begin_s},
                                 .cause = parts->cause,
                                 .late_s = late_s,
                                 .end_s = sim->events.now_s});

@@ -10,7 +10,7 @@
 
 /* Is what computation before a call is to blame for, of the waits for one later arrival or post. */
 struct run_charge {
-    size_t step;    /* that was waited for */
+    uint32_t step;  /* that was waited for */
     uint32_t place; /* on the rank of the step */
     double cost_s;
 };

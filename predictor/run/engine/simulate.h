@@ -39,7 +39,7 @@ struct simulation_options {
 /* Says where a strand was: at a step, at a time. */
 struct run_moment {
     uint32_t strand;
-    size_t step;
+    uint32_t step;
     double at_s;
 };
 

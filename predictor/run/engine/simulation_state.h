@@ -286,7 +286,7 @@ struct simulation {
 /* Returns where the strand is that goes on now. */
 static inline struct run_moment simulation_moment(const struct simulation *sim)
 {
-    return (struct run_moment){sim->active, sim->strands[sim->active].step, sim->events.now_s};
+    return (struct run_moment){sim->active, (uint32_t)sim->strands[sim->active].step, sim->events.now_s};
 }
 
 /* run_message.c: messages of the program and of modelled collectives on their way, from their posts to their ends. */
