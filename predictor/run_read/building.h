@@ -18,8 +18,8 @@ struct call {
 struct building {
     struct reading *reading;
     const struct read_span *span;
-    struct item *items; /* [span->n_items] */
-    uint32_t number;    /* of the rank */
+    struct read_item *items; /* [span->n_items] */
+    uint32_t number;         /* of the rank */
     uint32_t burst;
     bool sleeps;        /* the rank, between polls */
     struct call *calls; /* [n_calls] by begin */
@@ -45,11 +45,12 @@ void strands_divide(struct building *building);   /* strands.c: needs to know wh
 int steps_make(struct building *building, struct places *places);
 
 /* measured.c: says what the time of a call went to, and notes whom it waited for where that is wanted; its steps
- * are the program's last ones. probed: the message that it looked for, or NO_OBJECT. */
-void measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts);
+ * are the program's last ones. probed: the receive of the message that it looked for, or NULL. */
+void measure_call(const struct building *building, const struct call *call, const struct read_item *probed,
+                  struct run_parts *parts);
 
 /* Returns whether the item is an operation that can be waited for. */
-static inline bool item_operates(const struct item *item)
+static inline bool item_operates(const struct read_item *item)
 {
     return item->object != NO_OBJECT && item->kind != ITEM_CALL && item->kind != ITEM_IDLE;
 }

@@ -78,9 +78,9 @@ void completions_find(struct building *building)
     for (size_t c = 0; c < building->n_calls; c++) {
         const struct call *call = &building->calls[c];
         for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
-            const struct item *item = &building->items[i];
-            bool completes = item_operates(item) && item->done_ns != NO_TIME;
-            caller[i] = completes ? waiting_call(&ends, (uint32_t)c, item->done_ns) : NO_OBJECT;
+            const struct read_item *item = &building->items[i];
+            int64_t done_ns = item_operates(item) ? read_item_done_ns(building->reading, item) : NO_TIME;
+            caller[i] = done_ns != NO_TIME ? waiting_call(&ends, (uint32_t)c, done_ns) : NO_OBJECT;
             if (caller[i] == NO_OBJECT)
                 continue;
             building->calls[caller[i]].n_waits++;

@@ -3,16 +3,16 @@
 #include "share/base/array.h"
 
 /* Returns the moment that the operation had to wait for: the post at its other end, or the last arrival. */
-static int64_t awaited_ns(const struct reading *reading, const struct item *item)
+static int64_t awaited_ns(const struct reading *reading, const struct read_item *item)
 {
-    const struct message_posts *posts = &reading->posts[item->object];
     switch (item->kind) {
     case ITEM_COLLECTIVE:
         return reading->members[item->object].awaited_ns;
     case ITEM_SEND:
-        return item->waits && posts->recv_ns > posts->send_ns ? posts->recv_ns : posts->send_ns;
+        return item->begin_ns +
+               (item->waits && reading->late_ns[item->object] > 0 ? reading->late_ns[item->object] : 0);
     default:
-        return posts->send_ns;
+        return read_item_send_ns(reading, item);
     }
 }
 
@@ -43,7 +43,7 @@ static void divide(const struct building *building, const struct call *call, int
 static const struct read_member *blocking_member(const struct building *building, const struct call *call)
 {
     for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
-        const struct item *item = &building->items[i];
+        const struct read_item *item = &building->items[i];
         if (item->kind == ITEM_COLLECTIVE && !building->reading->members[item->object].nonblocking)
             return &building->reading->members[item->object];
     }
@@ -57,7 +57,8 @@ static void divide_collective(const struct building *building, const struct call
            RUN_COLLECTIVE_TRANSFER, parts);
 }
 
-void measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts)
+void measure_call(const struct building *building, const struct call *call, const struct read_item *probed,
+                  struct run_parts *parts)
 {
     const struct reading *reading = building->reading;
     const struct read_member *member = blocking_member(building, call);
@@ -65,9 +66,9 @@ void measure_call(const struct building *building, const struct call *call, uint
         divide_collective(building, call, member, parts);
         return;
     }
-    const struct item *last = NULL;
+    const struct read_item *last = NULL;
     for (uint32_t i = 0; i < call->n_waits; i++) {
-        const struct item *item = &building->items[building->waits[call->first_wait + i]];
+        const struct read_item *item = &building->items[building->waits[call->first_wait + i]];
         if (last == NULL || awaited_ns(reading, item) > awaited_ns(reading, last))
             last = item;
     }
@@ -75,13 +76,13 @@ void measure_call(const struct building *building, const struct call *call, uint
         divide_collective(building, call, &reading->members[last->object], parts);
     } else if (last != NULL) {
         /* A send waits for its own post as well: another thread may make the partitions ready. */
-        bool sender = last->kind != ITEM_ONE_SIDED && awaited_ns(reading, last) == reading->posts[last->object].send_ns;
+        bool sender = last->kind != ITEM_ONE_SIDED && awaited_ns(reading, last) == read_item_send_ns(reading, last);
         divide(building, call, awaited_ns(reading, last),
                last->kind == ITEM_ONE_SIDED ? NO_OBJECT
                                             : run_operation(last->object, sender ? OPERATION_RECEIVE : OPERATION_SEND),
                sender ? RUN_LATE_SENDER : RUN_LATE_RECEIVER, RUN_BANDWIDTH, parts);
-    } else if (probed != NO_OBJECT) {
-        divide(building, call, reading->posts[probed].send_ns, run_operation(probed, OPERATION_RECEIVE),
+    } else if (probed != NULL) {
+        divide(building, call, read_item_send_ns(reading, probed), run_operation(probed->object, OPERATION_RECEIVE),
                RUN_LATE_SENDER, RUN_BANDWIDTH, parts);
     } else {
         parts->part_s[RUN_OTHER] += reading_seconds(call->end_ns - call->begin_ns);

@@ -20,13 +20,14 @@ struct polling {
 };
 
 /* Returns the time between polls in bursts that a loop may be; shorter gaps are those of a loop without any sleep. */
-static double between_polls_s(const struct item *items, const struct read_span *span)
+static double between_polls_s(const struct reading *reading, const struct read_item *items,
+                              const struct read_span *span)
 {
     int64_t between_ns = 0;
     for (size_t i = 0; i < span->n_items;) {
         int64_t begin_ns = items[i].begin_ns, inside_ns = 0, polls = 0;
         for (; i < span->n_items && items[i].kind == ITEM_IDLE; i++) {
-            inside_ns += items[i].end_ns - items[i].begin_ns;
+            inside_ns += read_item_end_ns(reading, &items[i]) - items[i].begin_ns;
             polls += items[i].object;
         }
         int64_t end_ns = i < span->n_items ? items[i].begin_ns : span->to_ns;
@@ -49,7 +50,7 @@ static struct polling polling_of(const struct reading *reading, size_t number)
     for (size_t b = 0; b < reading->n_bursts; b++) {
         there_s += reading_seconds(rank->spans[b].to_ns - rank->spans[b].from_ns);
         if (rank->items)
-            between_s += between_polls_s(rank->items + rank->spans[b].first_item, &rank->spans[b]);
+            between_s += between_polls_s(reading, rank->items + rank->spans[b].first_item, &rank->spans[b]);
     }
     if ((reading->want.window != NULL || !reading->is_whole) && whole_s > 0)
         share = fmin(there_s / whole_s, 1);

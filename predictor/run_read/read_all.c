@@ -19,13 +19,13 @@ static int read_items(struct reading *reading)
 /* Makes calls of a rank's items. */
 static void calls_make(struct building *building)
 {
-    const struct item *items = building->items;
+    const struct read_item *items = building->items;
     size_t n_items = building->span->n_items;
     for (size_t i = 0, end; i < n_items; i = end) {
         array_grow(&building->calls, building->n_calls, sizeof *building->calls);
         struct call *call = &building->calls[building->n_calls++];
         *call = (struct call){.begin_ns = items[i].begin_ns, .site = items[i].site};
-        end = call_of_items(items, n_items, i, &call->end_ns);
+        end = call_of_items(building->reading, items, n_items, i, &call->end_ns);
         call->first_item = (uint32_t)i;
         call->n_items = (uint32_t)(end - i);
         if (items[i].kind == ITEM_IDLE)
@@ -81,8 +81,8 @@ static void reading_release(struct reading *reading)
     for (size_t rank = 0; reading->ranks != NULL && rank < reading->program->n_ranks; rank++) {
         FREE_ALL(reading->ranks[rank].items, reading->ranks[rank].spans);
     }
-    FREE_ALL(reading->bursts, reading->ranks, reading->functions, reading->site_function, reading->posts,
-             reading->members, reading->instances, reading->computings);
+    FREE_ALL(reading->bursts, reading->ranks, reading->functions, reading->site_function, reading->late_ns,
+             reading->long_ns, reading->members, reading->instances, reading->computings);
     map_release(&reading->function_of_name);
     map_release(&reading->function_of_id);
     map_release(&reading->site_of);
@@ -119,8 +119,8 @@ int run_program_read(sqlite3 *database, const char *path, const struct run_want 
         computing_divide(&reading);
     if (result == 0 && run_program_check(program, &reason) != 0)
         result = error_set(error, "%s: defect: the program of its run is wrong: %s", path, reason.text);
-    free(reading.posts);
-    reading.posts = NULL;
+    FREE_ALL(reading.late_ns, reading.long_ns);
+    reading.late_ns = reading.long_ns = NULL;
     if (result == 0 && want->recorded != NULL)
         recorded_make(&reading);
     reading_release(&reading);

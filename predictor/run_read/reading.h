@@ -2,7 +2,7 @@
  *
  * Rows become *items*: ends of messages, members of collectives, other calls. Items of a rank that begin together at
  * one call site are a call. All ranks' items are read first, since a message counts only where both of its ends do;
- * then each rank's calls, strands and steps are made, rank by rank. An item takes 40 bytes, a message 16 beside its
+ * then each rank's calls, strands and steps are made, rank by rank. An item takes 32 bytes, a message 8 beside its
  * own. */
 #ifndef MPISTAIR_PREDICTOR_READING_H
 #define MPISTAIR_PREDICTOR_READING_H
@@ -47,9 +47,14 @@ struct item {
     bool waits;         /* a send that waited for its receive */
     uint16_t processor; /* as of run_step */
 };
-
-struct message_posts {
-    int64_t send_ns, recv_ns;
+/* The same as kept until all are read. */
+struct read_item {
+    int64_t begin_ns;
+    uint32_t length, done; /* from the begin to end_ns, done_ns: read_item_end_ns(), read_item_done_ns() */
+    uint32_t object, site, completed;
+    uint8_t kind;
+    bool waits;
+    uint16_t processor;
 };
 
 /* Describes a rank's part in a collective, as recorded. */
@@ -82,7 +87,7 @@ struct read_span {
 };
 
 struct read_rank {
-    struct item *items;
+    struct read_item *items;
     size_t n_items;
     struct read_span *spans;  /* [n_bursts] */
     int64_t begin_ns, end_ns; /* NO_TIME: not known */
@@ -122,7 +127,9 @@ struct reading {
     size_t n_functions;
     struct map function_of_name, function_of_id, site_of, groups, numbers, instance_of, nth;
     uint32_t *site_function; /* [program->n_sites] */
-    struct message_posts *posts;
+    int64_t *late_ns;        /* [program->n_messages] from the post of the send to that of the receive */
+    int64_t *long_ns;        /* [n_long] times that a read_item has no room for */
+    size_t n_long;
     struct read_member *members;
     size_t n_members;
     struct read_instance *instances;
@@ -153,6 +160,8 @@ struct communicator_group communicator_group(const struct reading *reading, int6
 /* rows.c, rows_messages.c, rows_collectives.c: read functions, make items of the rows. */
 int names_read(struct reading *reading);
 int item_add(struct reading *reading, uint32_t rank, const struct item *item);
+/* Returns how a read_item keeps the time from its begin to another one, or NO_TIME. */
+uint32_t item_pack(struct reading *reading, int64_t begin_ns, int64_t at_ns);
 /* Takes the values of a row's columns, each of which has a letter and, but for '.', where its value goes:
  *     .   the column is left out
  *     r   uint32_t, a rank             R   the same, untouched where it is NULL
@@ -235,7 +244,31 @@ void window_apply(struct reading *reading);
 /* polls.c: sets `sleeps` of the ranks, whose items are sorted. */
 void polls_judge(const struct reading *reading);
 /* Returns the end of the items from first on, at most n, that are one call; *end_ns is when that returns. */
-size_t call_of_items(const struct item *items, size_t n, size_t first, int64_t *end_ns);
+size_t call_of_items(const struct reading *reading, const struct read_item *items, size_t n, size_t first,
+                     int64_t *end_ns);
+
+enum { READ_ITEM_SHORT_NS = INT32_MAX }; /* what is longer, or negative, is kept beside it */
+#define READ_ITEM_NO_TIME UINT32_MAX
+
+static inline int64_t read_item_at_ns(const struct reading *reading, const struct read_item *item, uint32_t packed)
+{
+    if (packed <= READ_ITEM_SHORT_NS)
+        return item->begin_ns + packed;
+    return packed == READ_ITEM_NO_TIME ? NO_TIME : item->begin_ns + reading->long_ns[packed - READ_ITEM_SHORT_NS - 1U];
+}
+static inline int64_t read_item_end_ns(const struct reading *reading, const struct read_item *item)
+{
+    return read_item_at_ns(reading, item, item->length);
+}
+static inline int64_t read_item_done_ns(const struct reading *reading, const struct read_item *item)
+{
+    return read_item_at_ns(reading, item, item->done);
+}
+/* Returns when the send of an item that is an end of a message was posted. */
+static inline int64_t read_item_send_ns(const struct reading *reading, const struct read_item *item)
+{
+    return item->begin_ns - (item->kind == ITEM_RECEIVE ? reading->late_ns[item->object] : 0);
+}
 
 static inline double reading_seconds(int64_t ns)
 {

@@ -8,13 +8,32 @@
 /* Times and lengths stay so far below 64 bits that four of them can be added. */
 #define MAX_TIME_NS (INT64_MAX / 4)
 
+uint32_t item_pack(struct reading *reading, int64_t begin_ns, int64_t at_ns)
+{
+    if (at_ns == NO_TIME)
+        return READ_ITEM_NO_TIME;
+    if (at_ns >= begin_ns && at_ns - begin_ns <= READ_ITEM_SHORT_NS)
+        return (uint32_t)(at_ns - begin_ns);
+    ARRAY_ADD(reading->long_ns, reading->n_long, at_ns - begin_ns);
+    return READ_ITEM_SHORT_NS + (uint32_t)reading->n_long;
+}
+
 int item_add(struct reading *reading, uint32_t rank, const struct item *item)
 {
     struct read_rank *r = &reading->ranks[rank];
     if (r->n_items >= UINT32_MAX - 1)
         return reading_too_large(reading);
-    ARRAY_ADD(r->items, r->n_items, *item);
-    return 0;
+    const struct read_item read = {.begin_ns = item->begin_ns,
+                                   .length = item_pack(reading, item->begin_ns, item->end_ns),
+                                   .done = item_pack(reading, item->begin_ns, item->done_ns),
+                                   .object = item->object,
+                                   .site = item->site,
+                                   .completed = item->completed,
+                                   .kind = item->kind,
+                                   .waits = item->waits,
+                                   .processor = item->processor};
+    ARRAY_ADD(r->items, r->n_items, read);
+    return reading->n_long < READ_ITEM_SHORT_NS ? 0 : reading_too_large(reading);
 }
 
 /* Takes the value of a column. */

@@ -103,11 +103,13 @@ static bool is_transfer(const char *function)
 /* Lets the call that ends then complete the open transfers of the window, or of one target. */
 static void complete_transfers(struct transfers *transfers, int64_t window, int64_t target, struct item *sync)
 {
+    struct reading *reading = transfers->reading;
     size_t kept = 0;
     for (size_t i = 0; i < transfers->n_open; i++) {
         struct open_transfer *open = &transfers->open[i];
         if (open->window == window && (target < 0 || open->target == target)) {
-            transfers->reading->ranks[transfers->rank].items[open->item].done_ns = sync->end_ns;
+            struct read_item *item = &reading->ranks[transfers->rank].items[open->item];
+            item->done = item_pack(reading, item->begin_ns, sync->end_ns);
             sync->completed++;
         } else {
             transfers->open[kept++] = *open;
@@ -123,10 +125,10 @@ static int add_transfer(struct transfers *transfers, struct item *item, int64_t 
     struct run_program *program = reading->program;
     uint32_t object = (uint32_t)program->n_messages;
     struct run_message message = {.bytes = bytes, .src = transfers->rank, .dst = target, .flags = MESSAGE_ONE_SIDED};
-    array_grow(&reading->posts, object, sizeof *reading->posts);
+    array_grow(&reading->late_ns, object, sizeof *reading->late_ns);
     if (run_program_message(program, &message) != 0)
         return reading_too_large(reading);
-    reading->posts[object] = (struct message_posts){item->begin_ns, NO_TIME};
+    reading->late_ns[object] = 0;
     if (!by_request)
         ARRAY_ADD(transfers->open, transfers->n_open,
                   (struct open_transfer){window, target, reading->ranks[transfers->rank].n_items});

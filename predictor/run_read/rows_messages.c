@@ -103,10 +103,10 @@ static int add_ends(struct reading *reading, const struct run_message *message, 
                     struct item *out, struct item *in)
 {
     uint32_t object = (uint32_t)reading->program->n_messages;
-    array_grow(&reading->posts, object, sizeof *reading->posts);
+    array_grow(&reading->late_ns, object, sizeof *reading->late_ns);
     if (run_program_message(reading->program, message) != 0)
         return reading_too_large(reading);
-    reading->posts[object] = (struct message_posts){out->begin_ns, in->begin_ns};
+    reading->late_ns[object] = in->begin_ns - out->begin_ns;
     out->object = in->object = object;
     bool synchronous = (message->flags & MESSAGE_SYNCHRONOUS) != 0;
     out->waits = (synchronous || (int64_t)message->bytes > form->limit_bytes) && out->done_ns != NO_TIME &&

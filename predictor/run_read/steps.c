@@ -74,7 +74,7 @@ static void add_posts(struct walk *walk, const struct call *call)
 {
     const struct reading *reading = walk->building->reading;
     for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
-        const struct item *item = &walk->building->items[i];
+        const struct read_item *item = &walk->building->items[i];
         if (!item_operates(item))
             continue;
         if (item->kind == ITEM_SEND || item->kind == ITEM_ONE_SIDED)
@@ -94,7 +94,7 @@ static void add_wait(struct walk *walk, const struct call *call)
         return;
     struct run_step step = {.object = (uint32_t)program->n_waits, .count = call->n_waits, .kind = STEP_WAIT};
     for (uint32_t i = 0; i < call->n_waits; i++) {
-        const struct item *item = &walk->building->items[walk->building->waits[call->first_wait + i]];
+        const struct read_item *item = &walk->building->items[walk->building->waits[call->first_wait + i]];
         uint32_t operation =
             item->kind == ITEM_COLLECTIVE
                 ? run_operation(reading->members[item->object].member, OPERATION_MEMBER)
@@ -108,7 +108,7 @@ static void add_blocking_collectives(struct walk *walk, const struct call *call)
 {
     const struct reading *reading = walk->building->reading;
     for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
-        const struct item *item = &walk->building->items[i];
+        const struct read_item *item = &walk->building->items[i];
         if (item->kind == ITEM_COLLECTIVE && !reading->members[item->object].nonblocking)
             add_object(walk, STEP_COLLECTIVE, reading->members[item->object].member, item->processor);
     }
@@ -119,36 +119,36 @@ static uint8_t class_of(const struct walk *walk, const struct call *call)
     return function_of_site(walk->building->reading, call->site)->class;
 }
 
-/* Returns the first message that the call posted a receive for and whose send was posted until then, or NO_OBJECT. */
-static uint32_t received(const struct building *building, const struct call *call, int64_t until_ns)
+/* Returns the first receive that the call posted of a message whose send was posted until then, or NULL. */
+static const struct read_item *received(const struct building *building, const struct call *call, int64_t until_ns)
 {
     for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
-        const struct item *item = &building->items[i];
+        const struct read_item *item = &building->items[i];
         if (item->kind == ITEM_RECEIVE && item->object != NO_OBJECT &&
-            building->reading->posts[item->object].send_ns <= until_ns)
-            return item->object;
+            read_item_send_ns(building->reading, item) <= until_ns)
+            return item;
     }
-    return NO_OBJECT;
+    return NULL;
 }
 
-/* Returns the message that a call which probed saw, or NO_OBJECT: that of the next receive on the strand. Unless that
+/* Returns the receive of the message that a call which probed saw, or NULL: the next one on the strand. Unless that
  * is a blocking one right behind the probe, its send was posted before the probe was over: else what the probe waited
  * for could depend on what comes behind it. at: the call's place in order. */
-static uint32_t probed_message(const struct walk *walk, uint32_t at)
+static const struct read_item *probed_message(const struct walk *walk, uint32_t at)
 {
     const struct building *building = walk->building;
     const struct call *call = &building->calls[building->order[at]];
     uint8_t class = class_of(walk, call);
     if (call->idle > 0 || class == FUNCTION_OTHER || class == FUNCTION_TEST)
-        return NO_OBJECT;
+        return NULL;
     if (class == FUNCTION_MATCHED_PROBE)
         return received(building, call, INT64_MAX);
-    uint32_t message = NO_OBJECT;
-    for (uint32_t k = at + 1; message == NO_OBJECT && k < walk->last && k <= at + MAX_LOOKED_AHEAD; k++) {
+    const struct read_item *receive = NULL;
+    for (uint32_t k = at + 1; receive == NULL && k < walk->last && k <= at + MAX_LOOKED_AHEAD; k++) {
         const struct call *next = &building->calls[building->order[k]];
-        message = received(building, next, k == at + 1 && next->n_waits > 0 ? INT64_MAX : call->end_ns);
+        receive = received(building, next, k == at + 1 && next->n_waits > 0 ? INT64_MAX : call->end_ns);
     }
-    return message;
+    return receive;
 }
 
 /* Adds a call's time to what was measured at the place at hand. */
@@ -169,7 +169,7 @@ static void add_measured(struct walk *walk, uint32_t site, int64_t begin_ns, int
 }
 
 /* Adds a call's steps, and its time to what was measured at its place. */
-static void add_step_call(struct walk *walk, struct call *call, uint32_t probed)
+static void add_step_call(struct walk *walk, struct call *call, const struct read_item *probed)
 {
     struct run_program *program = walk->building->reading->program;
     call->begin_ns = call->begin_ns < walk->at_ns ? walk->at_ns : call->begin_ns;
@@ -179,8 +179,8 @@ static void add_step_call(struct walk *walk, struct call *call, uint32_t probed)
     walk->enters_ns = call->begin_ns;
     walk->place = step_place(walk, call->site);
     walk->first_step = program->n_steps;
-    if (probed != NO_OBJECT)
-        add_object(walk, STEP_PROBE, probed, 0);
+    if (probed != NULL)
+        add_object(walk, STEP_PROBE, probed->object, 0);
     add_posts(walk, call);
     add_wait(walk, call);
     add_blocking_collectives(walk, call);
@@ -271,14 +271,14 @@ static void add_calls(struct walk *walk)
         for (failed = at; at < walk->last && building->calls[building->order[at]].idle > 0;)
             at++;
         struct call *call = at < walk->last ? &building->calls[building->order[at]] : NULL;
-        uint32_t probed = call != NULL ? probed_message(walk, at) : NO_OBJECT;
+        const struct read_item *probed = call != NULL ? probed_message(walk, at) : NULL;
         bool succeeds = call != NULL && ((class_of(walk, call) == FUNCTION_TEST && call->completed > 0) ||
-                                         (class_of(walk, call) != FUNCTION_OTHER && probed != NO_OBJECT));
+                                         (class_of(walk, call) != FUNCTION_OTHER && probed != NULL));
         for (uint32_t loop = succeeds ? first_of_loop(walk, failed, at) : at; failed < at; failed++) {
             if (failed == loop && join_loop(walk, loop, at))
                 break;
             lay_failed(walk, failed, at);
-            add_step_call(walk, &building->calls[building->order[failed]], NO_OBJECT);
+            add_step_call(walk, &building->calls[building->order[failed]], NULL);
         }
         if (call != NULL)
             add_step_call(walk, call, probed);

@@ -8,7 +8,7 @@
 
 static int compare_items(const void *left, const void *right)
 {
-    const struct item *a = left, *b = right;
+    const struct read_item *a = left, *b = right;
     return ORDER(a->begin_ns, b->begin_ns) ?: ORDER(a->site, b->site) ?: ORDER(a->kind, b->kind)
            ?: ORDER(a->object, b->object);
 }
@@ -22,14 +22,16 @@ static void sort_items(struct read_rank *rank)
         }
 }
 
-size_t call_of_items(const struct item *items, size_t n, size_t first, int64_t *end_ns)
+size_t call_of_items(const struct reading *reading, const struct read_item *items, size_t n, size_t first,
+                     int64_t *end_ns)
 {
-    const struct item *head = &items[first];
+    const struct read_item *head = &items[first];
     size_t end = first + 1;
-    *end_ns = head->end_ns;
+    *end_ns = read_item_end_ns(reading, head);
     while (head->kind != ITEM_IDLE && end < n && items[end].begin_ns == head->begin_ns &&
            items[end].site == head->site && items[end].kind != ITEM_IDLE) {
-        *end_ns = items[end].end_ns > *end_ns ? items[end].end_ns : *end_ns;
+        int64_t ns = read_item_end_ns(reading, &items[end]);
+        *end_ns = ns > *end_ns ? ns : *end_ns;
         end++;
     }
     return end;
@@ -37,14 +39,15 @@ size_t call_of_items(const struct item *items, size_t n, size_t first, int64_t *
 
 /* Completes the times of a rank by its calls, and cuts them at the window. What comes behind all that was recorded of a
  * rank whose recording stopped is not the program's: nobody knows what it did. Returns how long that is. */
-static int64_t bound_rank(struct read_rank *rank)
+static int64_t bound_rank(const struct reading *reading, struct read_rank *rank)
 {
     int64_t recorded_ns = rank->stopped_ns, lost_ns = 0;
     for (size_t i = 0; i < rank->n_items; i++) {
-        const struct item *item = &rank->items[i];
+        const struct read_item *item = &rank->items[i];
+        int64_t end_ns = read_item_end_ns(reading, item);
         rank->begin_ns = rank->begin_ns == NO_TIME || item->begin_ns < rank->begin_ns ? item->begin_ns : rank->begin_ns;
-        rank->end_ns = rank->end_ns == NO_TIME || item->end_ns > rank->end_ns ? item->end_ns : rank->end_ns;
-        recorded_ns = item->end_ns > recorded_ns ? item->end_ns : recorded_ns;
+        rank->end_ns = rank->end_ns == NO_TIME || end_ns > rank->end_ns ? end_ns : rank->end_ns;
+        recorded_ns = end_ns > recorded_ns ? end_ns : recorded_ns;
     }
     if (rank->stopped_ns != NO_TIME && rank->end_ns != NO_TIME && recorded_ns < rank->end_ns) {
         lost_ns = rank->end_ns - recorded_ns;
@@ -71,8 +74,8 @@ struct sieve {
 };
 
 /* Keeps what lies in a burst and the window as a whole. */
-static void keep_inside(struct read_rank *rank, const struct read_burst *burst, struct sieve *sieve,
-                        struct read_span *span)
+static void keep_inside(const struct reading *reading, struct read_rank *rank, const struct read_burst *burst,
+                        struct sieve *sieve, struct read_span *span)
 {
     bool whole = burst->begin_ns == NO_TIME;
     int64_t from_ns = whole || rank->from_ns > burst->begin_ns ? rank->from_ns : burst->begin_ns;
@@ -84,7 +87,7 @@ static void keep_inside(struct read_rank *rank, const struct read_burst *burst, 
     span->first_item = sieve->kept;
     for (; sieve->next < rank->n_items && rank->items[sieve->next].begin_ns <= to_ns; sieve->next = end) {
         int64_t begin_ns = rank->items[sieve->next].begin_ns;
-        end = call_of_items(rank->items, rank->n_items, sieve->next, &end_ns);
+        end = call_of_items(reading, rank->items, rank->n_items, sieve->next, &end_ns);
         sieve->reached_ns = end_ns > sieve->reached_ns ? end_ns : sieve->reached_ns;
         if (begin_ns >= from_ns && end_ns <= to_ns) {
             for (size_t k = sieve->next; k < end; k++)
@@ -109,7 +112,7 @@ static int64_t keep_spans(const struct reading *reading, struct read_rank *rank)
     int64_t there_ns = 0;
     rank->spans = xcalloc(reading->n_bursts, sizeof *rank->spans);
     for (size_t b = 0; b < reading->n_bursts; b++) {
-        keep_inside(rank, &reading->bursts[b], &sieve, &rank->spans[b]);
+        keep_inside(reading, rank, &reading->bursts[b], &sieve, &rank->spans[b]);
         there_ns += rank->spans[b].to_ns - rank->spans[b].from_ns;
     }
     rank->n_items = sieve.kept;
@@ -120,12 +123,13 @@ static int64_t keep_spans(const struct reading *reading, struct read_rank *rank)
 
 enum { POSTED_SEND = 1, POSTED_RECEIVE = 2, POSTED_APART = 4 };
 
-/* Notes an end of a message; `bursts` has the burst of its first one. */
+/* Notes an end of a message; `bursts` has the burst of its first one, NULL: there is one burst. */
 static void note_post(uint8_t *posted, uint32_t *bursts, uint32_t burst, uint8_t ends)
 {
-    if (*posted != 0 && *bursts != burst)
+    if (bursts != NULL && *posted != 0 && *bursts != burst)
         ends |= POSTED_APART;
-    *bursts = burst;
+    if (bursts != NULL)
+        *bursts = burst;
     *posted |= ends;
 }
 
@@ -133,13 +137,13 @@ static void note_posts(struct reading *reading, const struct read_rank *rank, ui
 {
     for (uint32_t b = 0; b < reading->n_bursts; b++)
         for (size_t i = 0; i < rank->spans[b].n_items; i++) {
-            const struct item *item = &rank->items[rank->spans[b].first_item + i];
+            const struct read_item *item = &rank->items[rank->spans[b].first_item + i];
             uint8_t ends = item->kind == ITEM_ONE_SIDED ? POSTED_SEND | POSTED_RECEIVE
                            : item->kind == ITEM_SEND    ? POSTED_SEND
                            : item->kind == ITEM_RECEIVE ? POSTED_RECEIVE
                                                         : 0;
             if (ends != 0)
-                note_post(&posted[item->object], &bursts[item->object], b, ends);
+                note_post(&posted[item->object], bursts != NULL ? &bursts[item->object] : NULL, b, ends);
             if (item->kind != ITEM_COLLECTIVE)
                 continue;
             reading->members[item->object].counts = true;
@@ -160,12 +164,12 @@ static void renumber(struct reading *reading, const uint8_t *posted, uint32_t *n
         program->messages[kept] = program->messages[i];
         if (i + 1 < program->n_messages && posted[i + 1] != (POSTED_SEND | POSTED_RECEIVE))
             program->messages[kept].flags &= (uint16_t)~MESSAGE_GOES_ON;
-        reading->posts[kept++] = reading->posts[i];
+        reading->late_ns[kept++] = reading->late_ns[i];
     }
     program->n_messages = kept;
     for (size_t r = 0; r < program->n_ranks; r++)
         for (size_t i = 0; i < reading->ranks[r].n_items; i++) {
-            struct item *item = &reading->ranks[r].items[i];
+            struct read_item *item = &reading->ranks[r].items[i];
             if (item->kind == ITEM_SEND || item->kind == ITEM_RECEIVE || item->kind == ITEM_ONE_SIDED)
                 item->object = numbers[item->object];
         }
@@ -175,7 +179,7 @@ static void keep_messages(struct reading *reading)
 {
     size_t n = reading->program->n_messages;
     uint8_t *posted = xcalloc(n + 1, 1);
-    uint32_t *bursts = xcalloc(n + 1, sizeof *bursts);
+    uint32_t *bursts = reading->n_bursts > 1 ? xcalloc(n + 1, sizeof *bursts) : NULL;
     bool all = true;
     for (size_t rank = 0; rank < reading->program->n_ranks; rank++)
         note_posts(reading, &reading->ranks[rank], posted, bursts);
@@ -198,7 +202,7 @@ void window_apply(struct reading *reading)
         if (reading->want.window != NULL && reading->want.window->ranks != NULL && !reading->want.window->ranks[i])
             rank->n_items = 0;
         sort_items(rank);
-        program->ranks[i].lost_s = reading_seconds(bound_rank(rank));
+        program->ranks[i].lost_s = reading_seconds(bound_rank(reading, rank));
         double there_ns = (double)keep_spans(reading, rank);
         first_ns = rank->from_ns < first_ns ? rank->from_ns : first_ns;
         double whole_ns = rank->observed_ns > 0 ? (double)rank->observed_ns : (double)(rank->end_ns - rank->begin_ns);

@@ -106,6 +106,27 @@ class RunRead(unittest.TestCase):
         self.assertEqual(self.parts(program, 0, "MPI_Send"), {"computation": 5, "bandwidth": 1})
         self.assertEqual((self.whole(program, 0), self.whole(program, 1), program["run"]), (6, 6, 0.006))
 
+    def test_long_operations(self):
+        """Calls and operations of seconds are read as those of milliseconds are: what an item keeps in four bytes, and what it does not."""
+        found = []
+        for unit in (MS, 1000 * MS):
+            self.start()
+            k, back = self.message(0, 1, 10 ** 6, True), self.message(1, 0, 100)
+            self.call(0, 1 * unit, 4 * unit, "MPI_Issend", [("send", k)])
+            self.call(0, 5 * unit, 9 * unit, "MPI_Wait", completes=[("send", k)])
+            self.call(0, 10 * unit, 15 * unit, "MPI_Recv", [("receive", back)], [("receive", back)])
+            self.call(1, 0, 3 * unit, "MPI_Irecv", [("receive", k)])
+            self.call(1, 8 * unit, 9 * unit, "MPI_Wait", completes=[("receive", k)])
+            self.call(1, 13 * unit, 14 * unit, "MPI_Isend", [("send", back)])
+            self.call(1, 18 * unit, 20 * unit, "MPI_Wait", completes=[("send", back)])
+            program = self.read()
+            times = {(rank, function): {part: round(ms * MS / unit, 6) for part, ms in self.parts(program, rank, function).items()}
+                     for rank, function in ((0, "MPI_Issend"), (0, "MPI_Wait"), (0, "MPI_Recv"), (1, "MPI_Irecv"), (1, "MPI_Wait"))}
+            found.append((times, [[(name, [step[0] for step in steps]) for name, _, steps in self.steps(program, rank)] for rank in (0, 1)]))
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(found[1][0][0, "MPI_Recv"], {"computation": 1, "late_sender": 3, "bandwidth": 2})
+        self.assertEqual(found[1][1][0], [("MPI_Issend", ["send"]), ("MPI_Wait", ["wait"]), ("MPI_Recv", ["receive", "wait"])])
+
     def test_processors(self):
         """A step that posts tells where it was recorded; what is no number of a processor does not."""
         self.late_pair()
