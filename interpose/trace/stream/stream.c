@@ -43,8 +43,13 @@ struct stream {
 
 /* A window holds about so many operations, and at least so many for each rank: windows that fit a second-level cache
  * take half of the time of windows eight times as large. The last number is the most that one rank may have beyond its
- * share. */
-enum { WINDOW_OPERATIONS = 2048, WINDOW_OPERATIONS_A_RANK = 4, WINDOW_OPERATIONS_OF_RANK = 64 };
+ * share. Where only messages are wanted, most operations are passed over, and windows are larger. */
+enum {
+    WINDOW_OPERATIONS = 2048,
+    WINDOW_OPERATIONS_PASSED = 16384,
+    WINDOW_OPERATIONS_A_RANK = 4,
+    WINDOW_OPERATIONS_OF_RANK = 64
+};
 
 static void keep_alone(void *context, uint32_t index)
 {
@@ -214,15 +219,17 @@ static int write_window(struct stream *stream)
     return behind_write(&stream->behind);
 }
 
-static size_t window_operations(const struct trace *trace)
+static size_t window_operations(const struct stream *stream)
 {
-    size_t of_ranks = WINDOW_OPERATIONS_A_RANK * (size_t)trace->world_size;
-    return of_ranks > WINDOW_OPERATIONS ? of_ranks : WINDOW_OPERATIONS;
+    size_t of_ranks = WINDOW_OPERATIONS_A_RANK * (size_t)stream->trace->world_size;
+    size_t least = stream->sink != NULL ? WINDOW_OPERATIONS : WINDOW_OPERATIONS_PASSED;
+    return of_ranks > least ? of_ranks : least;
 }
 
 /* Returns the length of a first window, from the size of the spools. */
-static int64_t first_length_ns(const struct trace *trace)
+static int64_t first_length_ns(const struct stream *stream)
 {
+    const struct trace *trace = stream->trace;
     size_t records = 0;
     int64_t longest_ns = 1;
     for (int32_t i = 0; i < trace->world_size; i++) {
@@ -232,7 +239,7 @@ static int64_t first_length_ns(const struct trace *trace)
         if (process->spool != NULL && process->end_ns - process->begin_ns > longest_ns)
             longest_ns = process->end_ns - process->begin_ns;
     }
-    size_t windows = records / window_operations(trace);
+    size_t windows = records / window_operations(stream);
     return windows <= 1 ? longest_ns : longest_ns / (int64_t)windows + 1;
 }
 
@@ -248,7 +255,7 @@ static void begin_window(struct stream *stream, int64_t begin_ns)
 /* Sets the length of the windows that follow one of so many records. */
 static void set_length(struct stream *stream, size_t n_read)
 {
-    size_t wanted = window_operations(stream->trace);
+    size_t wanted = window_operations(stream);
     if (n_read < wanted / 2 && stream->length_ns < INT64_MAX / 4)
         stream->length_ns *= 2;
     else if (n_read > 2 * wanted && stream->length_ns > 1)
@@ -289,8 +296,8 @@ static bool take_window(struct stream *stream)
 static int read_part(struct stream *stream, int64_t next_ns)
 {
     struct trace *trace = stream->trace;
-    stream->length_ns = first_length_ns(trace);
-    stream->window.limit = 4 * window_operations(trace) / (size_t)trace->world_size + WINDOW_OPERATIONS_OF_RANK;
+    stream->length_ns = first_length_ns(stream);
+    stream->window.limit = 4 * window_operations(stream) / (size_t)trace->world_size + WINDOW_OPERATIONS_OF_RANK;
     begin_window(stream, next_ns);
     while (take_window(stream))
         if (stream->sink != NULL && write_window(stream) != 0)
