@@ -313,6 +313,11 @@ static void forget(const struct spool *spool, size_t begin, size_t end)
     madvise((void *)(uintptr_t)(spool->data + begin), end - begin, MADV_DONTNEED);
 }
 
+void spool_forget(const struct spool *spool, const struct spool_span *span)
+{
+    forget(spool, span->begin, span->end);
+}
+
 enum spool_open_result spool_open(const char *path, struct spool *spool, struct error *error)
 {
     struct spool opened = {.path = xstrdup(path)};
@@ -540,7 +545,7 @@ const void *spool_next(struct spool_cursor *cursor)
             }
             cursor->damaged += count_rest(spool->data, cursor->at, span->end);
         }
-        forget(spool, span->begin, span->end);
+        spool_forget(spool, span);
         cursor->span++;
         cursor->at = 0;
     }

@@ -84,6 +84,8 @@ struct spool_cursor {
  * chunks that were read through is given back to the system: a record may be looked at again, but that costs a page
  * fault. */
 const void *spool_next(struct spool_cursor *cursor);
+/* Gives the memory of a span back in the same way. */
+void spool_forget(const struct spool *spool, const struct spool_span *span);
 /* Ends the text, puts a blank for a tab ("MPICH Version:\t4.0.2") and '?' for what would harm a terminal or a database.
  */
 void spool_clean_text(char *text, size_t size);

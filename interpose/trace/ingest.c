@@ -75,7 +75,7 @@ static int build(struct trace *trace, const struct spools *spools, const struct 
     if (nodes_build(spools, trace, error) != 0)
         return -1;
     bursts_find(trace);
-    trace_load(trace);
+    trace_load(trace, jobs);
     clock_align(trace, jobs);
     if (places_find(trace, options->placement, error) != 0)
         return -1;

@@ -9,11 +9,15 @@ static bool may_be_rejected(const struct spool_operation *record)
     return record->complete_ticks == 0 || (record->flags & SPOOL_FAILED);
 }
 
+int32_t operation_peer(const struct spool_operation *record)
+{
+    return may_be_rejected(record) ? -1 : record->peer;
+}
+
 bool operation_known(const struct trace *trace, const struct trace_process *process,
                      const struct spool_operation *record)
 {
-    int32_t peer = may_be_rejected(record) ? -1 : record->peer;
-    return process_communicator(trace, process, record->communicator, peer) != TRACE_NONE;
+    return process_communicator(trace, process, record->communicator, operation_peer(record)) != TRACE_NONE;
 }
 
 bool operation_rejected(const struct spool_operation *record)

@@ -1,7 +1,8 @@
 /* Reads one process after the other, by rank. The records of one thread come in the order of its calls; with several
  * lanes what is kept of a process is sorted by time. Records that name a communicator or a rank that does not exist are
  * damaged. There are millions of operations and completion calls. Of these only that is noted which the last reading
- * has to know beforehand: call sites, where the process posted, when it ended.
+ * has to know beforehand: call sites, where the process posted, when it ended. Threads look at the records of a few
+ * processes before (first_look.h), so that of most of these records nothing is left to do here.
  *
  * Processes number their persistent requests, partitions and stacks for themselves. A record may lie before the one
  * that it names (in another thread's lane): such numbers are kept as they are and resolved once the process is read. */
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "interpose/trace/communicators/communicators.h"
+#include "interpose/trace/records/first_look.h"
 #include "interpose/trace/records/joint_outside.h"
 #include "interpose/trace/gather/bursts.h"
 #include "interpose/trace/site/callsite.h"
@@ -19,6 +21,7 @@
 #include "share/base/memory.h"
 #include "share/base/one_of.h"
 #include "share/base/order.h"
+#include "share/base/side_by_side.h"
 
 struct loader {
     struct trace *trace;
@@ -35,6 +38,8 @@ struct loader {
     uint32_t partitioned; /* origin of the record just read if that was a partitioned operation, else TRACE_NONE */
     bool left_out;        /* the record just read was an operation outside of all bursts */
     struct joint_outside outside;
+    struct first_look *look; /* of the process */
+    size_t next_place;       /* index of the look's next record */
     size_t clock_hint;
     uint64_t last_ticks; /* the latest ticks of the process so far */
     size_t first_origin; /* the process's first origin */
@@ -95,8 +100,8 @@ static uint32_t loader_resolve(struct loader *loader, const struct map *map, uin
     return TRACE_NONE;
 }
 
-/* Counts the posts of each processor: there are few in one process. */
-static void count_post(struct loader *loader, int32_t cpu)
+/* Counts posts of a processor: there are few in one process. */
+static void count_posts(struct loader *loader, int32_t cpu, uint64_t n)
 {
     struct trace_process *process = loader->process;
     size_t i = 0;
@@ -106,7 +111,7 @@ static void count_post(struct loader *loader, int32_t cpu)
         array_grow(&process->posts, i, sizeof *process->posts);
         process->posts[process->n_posts++] = (struct trace_posts){.cpu = cpu};
     }
-    process->posts[i].posts++;
+    process->posts[i].posts += n;
 }
 
 static void live_until(struct loader *loader, uint64_t ticks)
@@ -175,7 +180,7 @@ static void note_operation(struct loader *loader, const struct spool_operation *
     if (record->flags & SPOOL_PARTITIONED)
         loader->partitioned = origin;
     if (record->cpu_post >= 0)
-        count_post(loader, record->cpu_post);
+        count_posts(loader, record->cpu_post, 1);
     loader->process->off = loader->process->off || (record->flags & SPOOL_OFF);
     live_until(loader, record->post_ticks + record->call_ticks);
     live_until(loader, record->complete_ticks);
@@ -460,6 +465,10 @@ static void note_outside(struct loader *loader, const uint8_t *record)
 static void take_record(struct loader *loader, const uint8_t *record, bool inside)
 {
     const void *any = record;
+    if (*record == SPOOL_PARTITIONS && !loader->left_out)
+        add_partitions(loader, any);
+    loader->partitioned = TRACE_NONE;
+    loader->left_out = !inside && *record == SPOOL_OPERATION;
     if (!inside && is_loaded(record)) {
         note_outside(loader, record);
         return;
@@ -503,6 +512,44 @@ static void take_record(struct loader *loader, const uint8_t *record, bool insid
     }
 }
 
+/* Takes the records of the lane that the look has found, and lets the cursor stand behind all that it has seen. */
+static void take_looked_at(struct loader *loader, struct spool_cursor *cursor)
+{
+    const struct first_look *look = loader->look;
+    const struct spool *spool = cursor->spool;
+    for (; cursor->span < cursor->end_span && cursor->span <= look->end_span; cursor->span++) {
+        const struct spool_span *span = &spool->spans[cursor->span];
+        size_t first = loader->next_place;
+        for (size_t at; loader->next_place < look->n_places; loader->next_place++) {
+            at = look->places[loader->next_place];
+            if (at < span->begin || at >= span->end)
+                break;
+            take_record(loader, spool->data + at, true);
+        }
+        if (cursor->span == look->end_span) {
+            cursor->at = look->end_at;
+            if (!look->is_end_taken)
+                loader->partitioned = TRACE_NONE;
+            return;
+        }
+        if (loader->next_place > first)
+            spool_forget(spool, span);
+    }
+}
+
+/* Takes what the look has added up, or forgets all of it if it does not hold. */
+static void begin_look(struct loader *loader)
+{
+    struct first_look *look = loader->look;
+    if (!first_look_holds(look, loader->trace, loader->process, &loader->callsites))
+        first_look_release(look);
+    loader->next_place = 0;
+    loader->process->off = look->off;
+    live_until(loader, look->last_ticks);
+    for (size_t i = 0; i < look->n_posts; i++)
+        count_posts(loader, look->posts[i].cpu, look->posts[i].posts);
+}
+
 static void load_lane(struct loader *loader, struct trace_lane *lane)
 {
     struct spool_cursor cursor = {
@@ -512,12 +559,9 @@ static void load_lane(struct loader *loader, struct trace_lane *lane)
     bool thinned = loader->trace->bursts.thinned;
     if (thinned)
         joint_outside_begin_lane(&loader->outside, lane);
+    take_looked_at(loader, &cursor);
     for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
-        if (*record == SPOOL_PARTITIONS && !loader->left_out)
-            add_partitions(loader, (const void *)record);
-        loader->partitioned = TRACE_NONE;
         bool inside = !thinned || joint_outside_take(&loader->outside, record, cursor.span);
-        loader->left_out = !inside && *record == SPOOL_OPERATION;
         take_record(loader, record, inside);
     }
     if (thinned)
@@ -611,9 +655,10 @@ static void load_process(struct loader *loader)
     process->damaged = spool->damaged + damaged;
     find_losses(loader);
     if (spool->header.processor > 0) /* all that is known of a process without records of posts */
-        count_post(loader, (int32_t)spool->header.processor - 1);
+        count_posts(loader, (int32_t)spool->header.processor - 1, 1);
     keep_communicators(loader);
     find_lanes(loader);
+    begin_look(loader);
     if (trace->bursts.thinned)
         joint_outside_begin_process(&loader->outside, loader->trace, &loader->communicators, loader->rank);
     for (size_t i = 0; i < process->n_lanes; i++)
@@ -654,17 +699,54 @@ static void number_persistents(struct trace *trace)
     map_release(&latest);
 }
 
-void trace_load(struct trace *trace)
+/* Ranks that are looked at, side by side, before they are loaded, for each thread: their looks have 2 MiB at most. */
+enum { RANKS_A_THREAD = 16 };
+
+struct looks {
+    const struct trace *trace;
+    uint32_t first_rank;
+    struct first_look *looks; /* of the ranks from that one on */
+};
+
+static int look_at_rank(void *context, size_t number, struct error *error)
+{
+    const struct looks *looks = context;
+    const struct trace_process *process = &looks->trace->processes[looks->first_rank + number];
+    (void)error;
+    if (process->spool != NULL)
+        first_look_take(&looks->looks[number], process->spool);
+    return 0;
+}
+
+static void load_processes(struct loader *loader, size_t jobs)
+{
+    struct trace *trace = loader->trace;
+    uint32_t n_ranks = (uint32_t)trace->world_size;
+    uint32_t most = jobs < n_ranks / RANKS_A_THREAD ? RANKS_A_THREAD * (uint32_t)jobs : n_ranks;
+    struct looks looks = {.trace = trace, .looks = xcalloc(most, sizeof *looks.looks)};
+    for (uint32_t n; looks.first_rank < n_ranks; looks.first_rank += n) {
+        n = n_ranks - looks.first_rank < most ? n_ranks - looks.first_rank : most;
+        if (!trace->bursts.thinned)
+            side_by_side(n, jobs, look_at_rank, &looks, NULL);
+        for (uint32_t i = 0; i < n; i++) {
+            loader->rank = looks.first_rank + i;
+            loader->process = &trace->processes[loader->rank];
+            loader->process->first_call = trace->n_calls;
+            loader->look = &looks.looks[i];
+            if (loader->process->spool != NULL)
+                load_process(loader);
+            first_look_release(loader->look);
+        }
+    }
+    trace->processes[n_ranks].first_call = trace->n_calls;
+    free(looks.looks);
+}
+
+void trace_load(struct trace *trace, size_t jobs)
 {
     struct loader loader = {.trace = trace};
     communicators_begin(&loader.communicators, trace);
-    for (int32_t rank = 0; rank <= trace->world_size; rank++) {
-        loader.rank = (uint32_t)rank;
-        loader.process = &trace->processes[rank];
-        loader.process->first_call = trace->n_calls;
-        if (loader.process->spool != NULL)
-            load_process(&loader);
-    }
+    load_processes(&loader, jobs);
     communicators_release(&loader.communicators);
     callsites_release(&loader.callsites);
     map_release(&loader.stack_ids);

@@ -7,8 +7,8 @@
 
 /* Reads all spools for the first time. Fills communicators, collectives and other rare records (by rank, then by
  * begin), call sites, and all of the processes but their places. Times are on the nodes' own clocks. Needs nodes_build.
- */
-void trace_load(struct trace *trace);
+ * jobs: threads that look at the records before. */
+void trace_load(struct trace *trace, size_t jobs);
 
 /* True if the communicator and the peer that the record names exist; if not, the record is damaged. */
 bool operation_known(const struct trace *trace, const struct trace_process *process,
@@ -20,6 +20,9 @@ uint64_t record_begin_ticks(const uint8_t *record);
 /* True if the last reading takes the record; *ticks is its place in the order of time of its lane. */
 bool record_order(const struct trace *trace, const struct trace_process *process, const uint8_t *record,
                   uint64_t *ticks);
+
+/* Returns the peer that has to exist so that the record is not damaged; -1: none has to. */
+int32_t operation_peer(const struct spool_operation *record);
 
 /* True if MPI rejected the call, since it does not know its communicator either. */
 bool operation_rejected(const struct spool_operation *record);

@@ -170,6 +170,15 @@ void callsite_of_any(struct callsite_table *table, struct trace *trace, uint64_t
         site_in(table, trace, address, stay, settled);
 }
 
+bool callsite_is_settled(const struct callsite_table *table, uint64_t address)
+{
+    uint64_t place = spool_site_address(address);
+    bool settled = true;
+    if (place != 0)
+        module_at(&table->process.modules, place - 1, 0, &settled);
+    return settled;
+}
+
 struct process_callsites callsites_take(struct callsite_table *table)
 {
     struct process_callsites process = table->process;

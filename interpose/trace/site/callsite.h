@@ -27,6 +27,9 @@ uint32_t callsite_of_sum(struct callsite_table *table, struct trace *trace, uint
 /* Does that for calls at any time, as callsite_find_any finds it. */
 void callsite_of_any(struct callsite_table *table, struct trace *trace, uint64_t address);
 
+/* True if the same lay at the address at all times, or if it is none. */
+bool callsite_is_settled(const struct callsite_table *table, uint64_t address);
+
 /* Hands over what is needed to find the call sites of the process again. */
 struct process_callsites callsites_take(struct callsite_table *table);
 

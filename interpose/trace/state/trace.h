@@ -5,6 +5,8 @@
  *     bursts_find     which parts of a thinned run become rows           gather/bursts.h
  *     trace_load      first reading: what there is little of, whole      records/
  *                     (communicators, collectives, marks, call sites)    site/callsite.h
+ *                     threads look at the records of a few processes     records/first_look.h
+ *                     before, and leave those that say nothing new
  *     clock_align     all times on one clock; with several nodes a       clock/clock_align.c
  *                     reading of its own for what their messages say
  *     places_find     node, socket, ... of processes; message levels     gather/place.h

@@ -4,7 +4,8 @@ usage: run.py MPISTAIR GEN_WRAPPERS MPI.TBL CASE
 
 A case: the script; then `? SQL` (or `? @NAME`, a query of share/sql) and its rows, one a line, columns between '|', NULL
 as '-'. Before the first: `options
-...` for ingest, `exit N`, `stderr TEXT` (somewhere in it). In what report and query say of its trace no part exceeds its whole;
+...` for ingest, `exit N`, `stderr TEXT` (somewhere in it), `moved RANK` (several modules lay at its calls' addresses, so that totals
+have no call sites of it). In what report and query say of its trace no part exceeds its whole;
 efficiencies of a replay are what they must be to each other. '{case}' in the script stands for this folder.
 """
 import os
@@ -22,7 +23,7 @@ import totals
 
 
 def read_case(path):
-    case = {"script": [], "options": "", "exit": 0, "stderr": [], "queries": []}
+    case = {"script": [], "options": "", "exit": 0, "stderr": [], "moved": [], "queries": []}
     for line in open(path, encoding="utf-8"):
         line = line.split("#")[0].strip()
         if not line:
@@ -38,6 +39,8 @@ def read_case(path):
             case["exit"] = int(rest)
         elif word == "stderr":
             case["stderr"].append(rest)
+        elif word == "moved":
+            case["moved"].append(int(rest))
         else:
             case["script"].append(line)
     return case
@@ -114,7 +117,7 @@ def main():
             if rows != expected:
                 failures.append(f"{sql}\n  expected {expected}\n  found    {rows}")
         if case["exit"] == 0 and not failures:
-            failures += sums_differ(database) + totals.wrong(database) + jobs_differ(command, database)
+            failures += sums_differ(database) + totals.wrong(database, case["moved"]) + jobs_differ(command, database)
             def tool(*words):
                 return subprocess.run([mpistair, *words], capture_output=True, text=True, timeout=60).stdout
 

@@ -2,7 +2,7 @@
 
 A line of a script, times in nanoseconds since the run's start:
     world N                                        ranks; each leaves a spool
-    process RANK key=value ...                     host, skew (ns added to its clock), ahead (ns of its time namespace), end, library, topology, run_key,
+    process RANK key=value ...                     host, skew (ns added to its clock), ahead (ns of its time namespace), end, library, topology, maps (history of modules), run_key,
                                                    link_init and link_finalize (at,offset,rtt,parent), calls, lost_disk,
                                                    lost_limit, lost_memory, lost_refused, refused_error (errno), lost_at (0),
                                                    finish (its last record), command (%20: a blank), eager, eager_network, own_cost_ps,
@@ -27,7 +27,7 @@ A line of a script, times in nanoseconds since the run's start:
     RANK mark NUMBER time [window]                 MPI_Pcontrol, or the recording window's: 0 off, 1 on
     RANK region NUMBER NAME [within=N] [way=N]     a region; NUMBER from 2 on, N the one around it
     RANK in NUMBER begin-end [inner=NS] [lane=N]   a time in it, before what was done then; nothing behind '-': never ended
-    RANK stack NUMBER address,address,...          a stack of return addresses
+    RANK stack NUMBER address,address,... [TIME]   a stack of return addresses, and when it was stored
     repeat N every NS / end                        the lines between, N times; {i} in them is 0, 1, ...
 RANK may be * for all. Words behind an operation: any_source any_tag cancelled failed shared uncertain same_call probe off
 freed nonblocking cancelling took partitioned send receive lane=N comm=N cpu=N call=NS (length of the posting call) started=N (number of
@@ -92,7 +92,7 @@ def record_bytes(records, at):
         return (8 + struct.unpack_from("<H", records, at + 6)[0] + 31) // 32 * 32
     if records[at] != STACK:
         return RECORD_BYTES[records[at]]
-    return (8 + 8 * struct.unpack_from("<I", records, at + 4)[0] + 31) // 32 * 32
+    return (8 + 8 * struct.unpack_from("<I", records, at + 4)[0] + 8 * records[at + 1] + 31) // 32 * 32
 
 
 def cut_short(content, begun):
@@ -198,8 +198,9 @@ class Process:
         address = options.get("address", "")
         header += struct.pack("<II4Q", 0, 0, 0, 0, 0, 0) + address.encode().ljust(512, b"\0")
         header += struct.pack("<II", int(options.get("switches", address.count("."))), 0)
-        if "topology" in options:
-            shutil.copy(options["topology"], folder)
+        for key in ("topology", "maps"):
+            if key in options:
+                shutil.copy(options[key], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
         if self.network:
             names = b"".join(name.encode().ljust(32, b"\0") for name in self.interfaces).ljust(32 * INTERFACES, b"\0")
@@ -363,9 +364,10 @@ class Script:
         begin, end = (process.clock(int(time) + shift) if time else 0 for time in words[2].split("-"))
         process.add(struct.pack("<BBHHHQQQ", 13, 0, 0, int(words[1]), 0, begin, end, int(options.get("inner", 0))), int(options.get("lane", 0)))
 
-    def stack(self, process, words, _):
+    def stack(self, process, words, shift):
         sites = [int(site, 0) for site in words[2].split(",")]
-        record = struct.pack("<BBHI", STACK, 0, int(words[1]), len(sites)) + struct.pack(f"<{len(sites)}Q", *sites)
+        times = [process.clock(int(time) + shift) for time in words[3:]]
+        record = struct.pack("<BBHI", STACK, len(times), int(words[1]), len(sites)) + struct.pack(f"<{len(sites + times)}Q", *sites, *times)
         process.define(record + bytes(-len(record) % 32))
 
     def call(self, process, words, shift):
