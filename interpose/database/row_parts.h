@@ -35,11 +35,19 @@ struct row_reader {
     int table;           /* SHARD_MESSAGES or SHARD_CALLS */
     const char *columns; /* behind them comes the row's number, NULL where it has none */
     const char *where;   /* NULL: all rows */
+    bool by_index;       /* an index finds what `where` asks for: rows of one file are not divided */
+    bool of_ranks;       /* rows of ranks first to last alone are wanted, by which shards are divided */
+    int64_t first_rank, last_rank;
     /* Takes a row. Returns 0, or -1 with the reason. */
     int (*take)(void *context, sqlite3_stmt *row, struct error *error);
     /* Adds what `where` names to a connection; NULL: nothing. */
     int (*prepare)(void *context, sqlite3 *database);
 };
+
+/* Copies the rows that the reader's where, by_index, ranks and prepare name to the temporary table into, which is made:
+ * with the columns of the table, and id, their number, by which they are ordered. Returns 0, or -1 with the reason. */
+int row_parts_copy(const struct row_parts *parts, const struct row_reader *reader, const char *into, void *context,
+                   struct error *error);
 
 /* Reads the rows of a part, of each file in their order. Returns 0, or -1 with the reason. */
 int row_parts_read(const struct row_parts *parts, size_t number, const struct row_reader *reader, void *context,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "interpose/database/cursor.h"
-#include "interpose/database/shards.h"
+#include "interpose/database/row_parts.h"
 #include "interpose/database/transaction.h"
 #include "predictor/run_export/run_export.h"
 #include "report/command/commands.h"
@@ -15,6 +15,7 @@
 #include "share/base/memory.h"
 #include "share/base/options.h"
 #include "share/base/progress.h"
+#include "share/base/saturating.h"
 
 /* Counts by the rule of that window: the calls that post both ends lie inside as a whole. */
 static int note_kept(struct export *export, const struct run_program *program)
@@ -287,57 +288,115 @@ static int rounds_are_few(struct export *export, int64_t from_ns, int64_t to_ns)
     return cursor_close(&rows);
 }
 
-/* Makes export_message and export_call, by the ranks and times of which all that is wanted lies within. Rows of ranks
- * that do not exist are wanted, as of kept(). */
-static int select_rows(struct export *export)
+enum { ID_RANGES_MOST = 100, IDS_BETWEEN = 10000 };
+
+/* Writes as a condition in SQL which ids the messages of rounds have that overlap these times: ranges, which may have
+ * others as well where rounds lie close together, or many of them apart. */
+static int list_ids(struct export *export, int64_t from_ns, int64_t to_ns, char **condition)
 {
-    const struct selection *selection = &export->selection;
-    uint32_t first = UINT32_MAX, last = 0;
-    int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
-    for (size_t rank = 0; rank < selection->n_ranks; rank++) {
-        if (!selection->wanted[rank])
-            continue;
-        first = first == UINT32_MAX ? (uint32_t)rank : first;
-        last = (uint32_t)rank;
-        from_ns = selection->from_ns[rank] < from_ns ? selection->from_ns[rank] : from_ns;
-        to_ns = selection->to_ns[rank] > to_ns ? selection->to_ns[rank] : to_ns;
+    struct cursor rows;
+    size_t length = 0, n = 0;
+    int64_t first = 0, last = 0;
+    bool is_open = false;
+    FILE *stream = or_no_memory(open_memstream(condition, &length));
+    fputs("(round_id IS NULL", stream);
+    export_query(export, &rows,
+                 "SELECT p.first_message, p.last_message FROM round r JOIN round_place p ON p.round_id = r.id"
+                 " WHERE begin_ns <= ?1 AND end_ns >= ?2 ORDER BY p.first_message");
+    cursor_bind(&rows, "ii", to_ns, from_ns);
+    while (cursor_next(&rows)) {
+        int64_t next = cursor_integer(&rows, 0), end = cursor_integer(&rows, 1);
+        if (is_open && next > saturating_add(last, IDS_BETWEEN) && ++n < ID_RANGES_MOST) {
+            fprintf(stream, " OR id BETWEEN %" PRId64 " AND %" PRId64, first, last);
+            is_open = false;
+        }
+        first = is_open ? first : next;
+        last = is_open && last > end ? last : end;
+        is_open = true;
     }
-    char *bounds = xasprintf("BETWEEN %" PRIu32 " AND %" PRIu32, first, last);
-    char *times = xasprintf("BETWEEN %" PRId64 " AND %" PRId64, from_ns, to_ns);
-    if (!selection->all && !shards_have_sums(export->database) && rounds_are_few(export, from_ns, to_ns) != 0)
-        return -1;
+    if (is_open)
+        fprintf(stream, " OR id BETWEEN %" PRId64 " AND %" PRId64, first, last);
+    fputs(") AND ", stream);
+    if (fclose(stream) != 0)
+        no_memory(0);
+    return cursor_close(&rows);
+}
+
+static int make_kept(void *context, sqlite3 *database)
+{
+    return sqlite3_create_function(database, "kept", -1, SQLITE_UTF8, context, kept, NULL, NULL) == SQLITE_OK ? 0 : -1;
+}
+
+/* Bounds of the ranks that are wanted, and of their times. */
+struct outer_bounds {
+    int64_t first, last, from_ns, to_ns;
+};
+
+/* Copies what may be wanted. Rows of ranks that do not exist are wanted, as of kept(). */
+static int copy_rows(struct export *export, const struct outer_bounds *bounds)
+{
+    struct selection *selection = &export->selection;
+    struct row_parts parts;
+    char *ids = NULL;
+    int result = row_parts_init(&parts, export->database, export->path, export->error);
+    if (result == 0 && selection->few_rounds)
+        result = list_ids(export, bounds->from_ns, bounds->to_ns, &ids);
+    char *ranks = xasprintf("BETWEEN %" PRId64 " AND %" PRId64, bounds->first, bounds->last);
+    char *times = xasprintf("BETWEEN %" PRId64 " AND %" PRId64, bounds->from_ns, bounds->to_ns);
     char *messages =
-        selection->few_rounds
-            ? xasprintf("(SELECT * FROM message_row WHERE round_id IS NULL UNION ALL SELECT m.* FROM round r"
-                        " CROSS JOIN round_place p ON p.round_id = r.id CROSS JOIN message_row m"
-                        " ON m.round_id = p.round_id AND m.id BETWEEN p.first_message AND p.last_message"
-                        " WHERE r.begin_ns <= %" PRId64 " AND r.end_ns >= %" PRId64 ")",
-                        to_ns, from_ns)
-            : xstrdup("message_row");
-    char *sql = selection->all
-                    ? xasprintf("CREATE TEMP VIEW export_message AS SELECT * FROM message_row;"
-                                "CREATE TEMP VIEW export_call AS SELECT rowid AS id, * FROM call_row")
-                    : xasprintf("CREATE TEMP TABLE export_message AS SELECT * FROM %s WHERE "
-                                "(src %s AND send_post_ns %s AND kept(src) OR "
-                                "dst %s AND send_post_ns + late_ns %s AND kept(dst) OR "
-                                "src NOT BETWEEN 0 AND %zu - 1 OR dst NOT BETWEEN 0 AND %zu - 1)%s;"
-                                "CREATE TEMP TABLE export_call AS SELECT rowid AS id, * FROM call_row WHERE "
-                                "rank %s AND begin_ns %s AND kept(rank) OR rank NOT BETWEEN 0 AND %zu - 1",
-                                messages, bounds, times, bounds, times, selection->n_ranks, selection->n_ranks,
-                                selection->few_rounds ? " ORDER BY id" : "", bounds, times, selection->n_ranks);
-    int result = export_run(export, sql);
-    FREE_ALL(bounds, times, messages, sql);
+        xasprintf("%s(src %s AND send_post_ns %s AND kept(src) OR "
+                  "dst %s AND send_post_ns + late_ns %s AND kept(dst) OR "
+                  "src NOT BETWEEN 0 AND %zu - 1 OR dst NOT BETWEEN 0 AND %zu - 1)",
+                  ids != NULL ? ids : "", ranks, times, ranks, times, selection->n_ranks, selection->n_ranks);
+    char *calls = xasprintf("(rank %s AND begin_ns %s AND kept(rank) OR rank NOT BETWEEN 0 AND %zu - 1)", ranks, times,
+                            selection->n_ranks);
+    if (result == 0)
+        result = row_parts_copy(
+            &parts,
+            &(struct row_reader){
+                .table = SHARD_MESSAGES, .where = messages, .by_index = ids != NULL, .prepare = make_kept},
+            "export_message", selection, export->error);
+    if (result == 0)
+        result = row_parts_copy(&parts,
+                                &(struct row_reader){.table = SHARD_CALLS,
+                                                     .where = calls,
+                                                     .of_ranks = selection->part_of_ranks,
+                                                     .first_rank = bounds->first,
+                                                     .last_rank = bounds->last,
+                                                     .prepare = make_kept},
+                                "export_call", selection, export->error);
+    row_parts_release(&parts);
+    FREE_ALL(ids, ranks, times, messages, calls);
     return result;
 }
 
-/* %s: the number of all messages. */
+/* Makes export_message and export_call, by the ranks and times of which all that is wanted lies within. */
+static int select_rows(struct export *export)
+{
+    const struct selection *selection = &export->selection;
+    struct outer_bounds bounds = {.first = UINT32_MAX, .from_ns = INT64_MAX, .to_ns = INT64_MIN};
+    if (selection->all)
+        return export_run(export, "CREATE TEMP VIEW export_message AS SELECT * FROM message_row;"
+                                  "CREATE TEMP VIEW export_call AS SELECT rowid AS id, * FROM call_row");
+    for (size_t rank = 0; rank < selection->n_ranks; rank++) {
+        if (!selection->wanted[rank])
+            continue;
+        bounds.first = bounds.first == UINT32_MAX ? (int64_t)rank : bounds.first;
+        bounds.last = (int64_t)rank;
+        bounds.from_ns = selection->from_ns[rank] < bounds.from_ns ? selection->from_ns[rank] : bounds.from_ns;
+        bounds.to_ns = selection->to_ns[rank] > bounds.to_ns ? selection->to_ns[rank] : bounds.to_ns;
+    }
+    return rounds_are_few(export, bounds.from_ns, bounds.to_ns) != 0 ? -1 : copy_rows(export, &bounds);
+}
+
+/* %s: the numbers of all messages, and of all calls that post none. */
 static const char left_out_sql[] =
     "SELECT m.n, m.n - m.inside, m.cut, c.n, c.n - c.inside FROM"
     " (SELECT %s AS n, coalesce(sum(s AND r), 0) AS inside,"
     "   coalesce(sum(s <> r), 0) AS cut FROM"
     "   (SELECT kept(src, send_post_ns, send_post_ns + send_ns) AS s,"
     "           kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns) AS r FROM export_message)) m,"
-    " (SELECT (SELECT count(*) FROM call_row) AS n,"
+    " (SELECT %s AS n,"
     "   coalesce(sum(kept(rank, begin_ns, begin_ns + call_ns)), 0) AS inside FROM export_call) c";
 
 /* Prints on stderr how many messages and calls are left out, if any are. */
@@ -346,8 +405,12 @@ static int selection_tell(struct export *export)
     struct cursor rows;
     if (export->selection.all)
         return 0;
-    char *sql =
-        xasprintf(left_out_sql, export->selection.few_rounds ? messages_sql : "(SELECT count(*) FROM message_row)");
+    bool has_sums = shards_have_sums(export->database);
+    char *sql = xasprintf(left_out_sql,
+                          has_sums                       ? "(SELECT sum(messages) FROM shard)"
+                          : export->selection.few_rounds ? messages_sql
+                                                         : "(SELECT count(*) FROM message_row)",
+                          has_sums ? "(SELECT sum(calls) FROM shard)" : "(SELECT count(*) FROM call_row)");
     export_query(export, &rows, sql);
     free(sql);
     if (cursor_next(&rows))

@@ -354,9 +354,11 @@ static int begin_file(void *context, sqlite3 *database)
 static int scan_part(void *context, size_t number, struct error *error)
 {
     const struct scan *scan = context;
-    static const struct row_reader messages = {SHARD_MESSAGES, message_columns, NULL, take_message_row, begin_file};
-    static const struct row_reader calls = {SHARD_CALLS, "rank, function, begin_ns, call_ns, coalesce(callsite, -1)",
-                                            NULL, take_call_row, NULL};
+    static const struct row_reader messages = {
+        .table = SHARD_MESSAGES, .columns = message_columns, .take = take_message_row, .prepare = begin_file};
+    static const struct row_reader calls = {.table = SHARD_CALLS,
+                                            .columns = "rank, function, begin_ns, call_ns, coalesce(callsite, -1)",
+                                            .take = take_call_row};
     struct scan_part part = {.scan = scan, .rows = &scan->found[number]};
     rows_init(part.rows, scan->source);
     if (row_parts_read(&scan->parts, number, &messages, &part, error) != 0)
