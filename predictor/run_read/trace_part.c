@@ -193,11 +193,12 @@ static const char is_short_sql[] =
 static const char rows_views[] = "CREATE TEMP VIEW part_message AS SELECT *," SIDES " FROM main.message_row;"
                                  "CREATE TEMP VIEW part_call AS SELECT * FROM main.call_row";
 
+/* The + keeps SQLite from making an index of all messages by their rounds. */
 static const char rows_copied[] =
     "CREATE TEMP TABLE part_message AS SELECT * FROM (SELECT *," SIDES " FROM"
     "  (SELECT * FROM " IN_NO_ROUND " UNION ALL SELECT m.* FROM (SELECT id FROM " ROUNDS_OF ") r"
     "   CROSS JOIN main.round_place p ON p.round_id = r.id CROSS JOIN main.message_row m"
-    "   ON m.round_id = p.round_id AND m.id BETWEEN p.first_message AND p.last_message))"
+    "   ON +m.round_id = p.round_id AND m.id BETWEEN p.first_message AND p.last_message))"
     " WHERE sent OR received OR part_left(src, send_post_ns, send_call_ns) IS NOT NULL"
     "  OR part_left(dst, send_post_ns + late_ns, recv_call_ns) IS NOT NULL ORDER BY id;"
     "CREATE INDEX temp.part_message_id ON part_message(id);"

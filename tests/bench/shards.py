@@ -1,5 +1,5 @@
 """A long run in shards: how long ingest takes, and time and peak memory of the first screen (at most 2 s and 200 MB), of the call sites,
-of `query late_senders`, which reads sums, and of queries that read all messages: one that runs in the shards side by side, with 1 and 2
+of the page (at most 256 MB), of exports of a window and its first screen, of `query late_senders`, which reads sums, and of queries that read all messages: one that runs in the shards side by side, with 1 and 2
 threads, and one that reads them as one table, whose time stands beside that of the same trace in one file, if that is wanted.
 
 usage: shards.py MPISTAIR MAKE_SPOOLS FOLDER [RANKS STEPS SHARDS [one]]
@@ -15,7 +15,7 @@ import time
 
 MPISTAIR, MAKE_SPOOLS, FOLDER = map(os.path.abspath, sys.argv[1:4])
 RANKS, STEPS, SHARDS = [int(word) for word in sys.argv[4:7]] or [1024, 48829, 64]
-BUDGET_S, BUDGET_MB = 2, 200
+BUDGET_S, BUDGET_MB, PAGE_BUDGET_MB = 2, 200, 256
 
 
 def measure(*words):
@@ -54,6 +54,15 @@ def main():
             if seconds > BUDGET_S or megabytes > BUDGET_MB:
                 wrong += 1
                 print(f"  more than {BUDGET_S} s or {BUDGET_MB} MB")
+        seconds, _, megabytes = show("page of HTML", "report", trace, "--format", "html", "-o", os.path.join(top, "page.html"))
+        if megabytes > PAGE_BUDGET_MB:
+            wrong += 1
+            print(f"  more than {PAGE_BUDGET_MB} MB")
+        ranks = f"0-{min(RANKS, 4) - 1}"
+        for what, words in (("some ranks", ["--ranks", ranks]), ("all ranks", [])):
+            show(f"export of {what}, a two-hundredth of the run", "export", trace, "--to", "perfetto", "--from", "50%", "--to", "50.5%",
+                 "-o", os.path.join(top, "window.json"), *words)
+        show("first screen of that part", "report", trace, "--from", "50%", "--to", "50.5%")
         show("query late_senders", "query", trace, "late_senders")
         for jobs in "1", "2":
             show(f"query slowest_messages, {jobs} thread{'s'[:jobs != '1']}", "query", trace, "slowest_messages", "--jobs", jobs, "--format", "csv")
