@@ -19,9 +19,9 @@
 #include "share/base/progress.h"
 #include "share/base/text_table.h"
 
-/* Largest number of messages of a run whose laws are replayed several at a time; a replay takes about 100 bytes of
- * memory a message. */
-enum { TOGETHER_MOST = 2000000 };
+/* Largest number of messages of a run all of whose laws are replayed at a time, on as many processors; of a longer one
+ * so many are. A replay takes 4 bytes of memory a message, and 32 for each under way; the term queue takes 24 more. */
+enum { TOGETHER_MOST = 2000000, LONG_TOGETHER = 4 };
 
 /* Holds what the laws of a run share, and a result each. */
 struct law_runs {
@@ -61,12 +61,23 @@ static int replay_law(void *context, size_t number, struct error *error)
     return 0;
 }
 
+/* Returns how many laws are replayed at a time, 0: as there are processors. */
+static size_t laws_together(const struct law_runs *runs)
+{
+    size_t n = usable_processors();
+    if (runs->study.program.n_messages <= TOGETHER_MOST)
+        return 0;
+    for (size_t i = 0; i < runs->options->n_laws; i++)
+        if ((runs->options->laws[i].terms & RUN_TERM_QUEUE) != 0)
+            return 1;
+    return n < LONG_TOGETHER ? n : LONG_TOGETHER;
+}
+
 static int replay_laws(struct law_runs *runs, struct error *error)
 {
     size_t n_laws = runs->options->n_laws, n_failed = 0;
     runs->results = xcalloc(n_laws + 1, sizeof *runs->results);
-    size_t n_threads = runs->study.program.n_messages > TOGETHER_MOST ? 1 : 0;
-    if (side_by_side(n_laws, n_threads, replay_law, runs, error) != 0)
+    if (side_by_side(n_laws, laws_together(runs), replay_law, runs, error) != 0)
         return -1;
     for (size_t i = 0; i < n_laws; i++)
         n_failed += runs->results[i].predicted == NULL;

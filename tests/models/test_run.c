@@ -4,6 +4,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/models/run_case.h"
 
@@ -402,6 +405,52 @@ static void cached_shared(void **state)
     run_release(&run);
 }
 
+/* Returns the most memory that the process has had so far. */
+static long most_bytes(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss * 1024;
+}
+
+/* Messages that come one after the other take memory of the replay one after the other. A process of its own begins
+ * with what it has then as the most. */
+static void few_at_a_time(void **state)
+{
+    (void)state;
+    enum { MESSAGES = 300000, MOST_BYTES_A_MESSAGE = 16 };
+    struct run_case run = RUN_CASE;
+    struct run_program *program = &run.program;
+    int status;
+    run_ranks(&run, 2, NULL);
+    for (uint32_t i = 0; i < MESSAGES; i++)
+        run_message(&run, i % 2, 1 - i % 2, 8, 0);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        run_program_strand(program, rank, 0);
+        for (uint32_t i = 0; i < MESSAGES; i++) {
+            struct run_step step = {.object = i, .place = run_place_of(&run, rank, 0), .flags = STEP_ENTERS};
+            step.kind = rank == i % 2 ? STEP_SEND : STEP_RECEIVE;
+            assert_int_equal(run_program_step(program, &step), 0);
+            step = (struct run_step){.object = (uint32_t)program->n_waits,
+                                     .count = 1,
+                                     .kind = STEP_WAIT,
+                                     .place = step.place,
+                                     .flags = STEP_LEAVES};
+            assert_int_equal(run_program_step(program, &step), 0);
+            run_program_wait(program, run_operation(i, rank == i % 2 ? OPERATION_SEND : OPERATION_RECEIVE));
+        }
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        long before = most_bytes();
+        run_replay(&run);
+        _exit(most_bytes() - before > (long)MESSAGES * MOST_BYTES_A_MESSAGE);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    run_release(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +460,7 @@ int main(void)
         cmocka_unit_test(waitany),       cmocka_unit_test(overhead),      cmocka_unit_test(probe),
         cmocka_unit_test(nothing_moves), cmocka_unit_test(one_sided),     cmocka_unit_test(deadlock),
         cmocka_unit_test(ideal),         cmocka_unit_test(cached),        cmocka_unit_test(cached_shared),
+        cmocka_unit_test(few_at_a_time),
     };
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);
 }
