@@ -213,10 +213,13 @@ int row_parts_copy(const struct row_parts *parts, const struct row_reader *reade
 {
     struct row_copy copy = {.parts = parts, .reader = *reader, .context = context, .lock = PTHREAD_MUTEX_INITIALIZER};
     int result = begin_copy(&copy, into);
+    if (result == 0 && sqlite3_exec(parts->database, "SAVEPOINT row_copy", NULL, NULL, NULL) != SQLITE_OK)
+        result = -1;
     if (result != 0)
         database_error(parts->database, parts->path, "its rows cannot be copied", error);
     else
         result = side_by_side(parts->n, 0, copy_part, &copy, error);
     sqlite3_finalize(copy.insert);
+    sqlite3_exec(parts->database, "RELEASE row_copy", NULL, NULL, NULL);
     return result;
 }

@@ -10,6 +10,7 @@
 
 #include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
+#include "interpose/database/row_parts.h"
 #include "share/base/memory.h"
 #include "share/base/saturating.h"
 
@@ -202,8 +203,7 @@ static const char rows_copied[] =
     " WHERE sent OR received OR part_left(src, send_post_ns, send_call_ns) IS NOT NULL"
     "  OR part_left(dst, send_post_ns + late_ns, recv_call_ns) IS NOT NULL ORDER BY id;"
     "CREATE INDEX temp.part_message_id ON part_message(id);"
-    "CREATE INDEX temp.part_message_round ON part_message(round_id);"
-    "CREATE TEMP TABLE part_call AS SELECT * FROM main.call_row WHERE part_left(rank, begin_ns, call_ns) IS NOT NULL";
+    "CREATE INDEX temp.part_message_round ON part_message(round_id);";
 
 /* A message that is left out leaves the calls of its sides, and an operation without a partner. */
 static const char calls_view[] =
@@ -360,13 +360,37 @@ static int views_again(sqlite3 *database, const char *path, struct error *error)
     return result;
 }
 
-static int make_views(sqlite3 *database, const char *path, struct error *error)
+static int make_part_left(void *context, sqlite3 *database)
+{
+    return sqlite3_create_function(database, "part_left", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, context, part_left,
+                                   NULL, NULL) == SQLITE_OK
+               ? 0
+               : -1;
+}
+
+/* Copies the rows that are looked at: messages in their rounds, and calls out of all, by threads. */
+static int copy_part(sqlite3 *database, const char *path, struct part_ranks *ranks, struct error *error)
+{
+    struct row_parts parts;
+    const struct row_reader calls = {
+        .table = SHARD_CALLS, .where = "part_left(rank, begin_ns, call_ns) IS NOT NULL", .prepare = make_part_left};
+    int result = execute(database, path, rows_copied, error);
+    if (result != 0)
+        return result;
+    result = row_parts_init(&parts, database, path, error);
+    if (result == 0)
+        result = row_parts_copy(&parts, &calls, "part_call", ranks, error);
+    row_parts_release(&parts);
+    return result;
+}
+
+static int make_views(sqlite3 *database, const char *path, struct part_ranks *ranks, struct error *error)
 {
     static const char *const others[] = {calls_view, unmatched_view, totals_view, regions_view};
     int64_t is_short;
     if (cursor_numbers(database, path, is_short_sql, &is_short, 1, error) != 0)
         return -1;
-    int result = execute(database, path, is_short ? rows_copied : rows_views, error);
+    int result = is_short ? copy_part(database, path, ranks, error) : execute(database, path, rows_views, error);
     for (size_t i = 0; result == 0 && i < sizeof part_tables / sizeof *part_tables; i++)
         result = view_of_table(database, path, &part_tables[i], error);
     for (size_t i = 0; result == 0 && i < sizeof others / sizeof *others; i++)
@@ -482,7 +506,7 @@ int trace_part_apply(sqlite3 *database, const char *path, const struct run_windo
         return -1;
     }
     make_functions(database, ranks);
-    if (store_part(database, path, window, from_ns, to_ns, error) != 0 || make_views(database, path, error) != 0)
+    if (store_part(database, path, window, from_ns, to_ns, error) != 0 || make_views(database, path, ranks, error) != 0)
         return -1;
     *part = (struct trace_part){.is_part = true,
                                 .from_s = (double)from_ns * 1e-9,
