@@ -42,10 +42,11 @@ struct stream {
 };
 
 /* A window holds about so many operations, and at least so many for each rank: windows that fit a second-level cache
- * take half of the time of windows eight times as large. The last number is the most that one rank may have beyond its
- * share. Where only messages are wanted, most operations are passed over, and windows are larger. */
+ * take half of the time of windows eight times as large, and shorter ones cost threads more handovers. The last number
+ * is the most that one rank may have beyond its share. Where only messages are wanted, most operations are passed over,
+ * and windows are larger. */
 enum {
-    WINDOW_OPERATIONS = 2048,
+    WINDOW_OPERATIONS = 4096,
     WINDOW_OPERATIONS_PASSED = 16384,
     WINDOW_OPERATIONS_A_RANK = 4,
     WINDOW_OPERATIONS_OF_RANK = 64
