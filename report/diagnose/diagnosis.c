@@ -130,7 +130,7 @@ static int compare_events(const void *left, const void *right)
 
 static int compare_steps(const void *left, const void *right)
 {
-    size_t a = *(const size_t *)left, b = ((const struct run_charge *)right)->step;
+    uint32_t a = *(const uint32_t *)left, b = ((const struct run_charge *)right)->step;
     return ORDER(a, b);
 }
 
