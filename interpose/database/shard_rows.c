@@ -169,7 +169,6 @@ static const char *operator_of(int code)
     case SQLITE_INDEX_CONSTRAINT_EQ:
         return "=";
     case SQLITE_INDEX_CONSTRAINT_IS:
-    case SQLITE_INDEX_CONSTRAINT_ISNULL:
         return "IS";
     case SQLITE_INDEX_CONSTRAINT_GT:
         return ">";
