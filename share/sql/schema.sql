@@ -342,7 +342,7 @@ CREATE TABLE persistent(
 
 -- Of operations that were started from a persistent request, or whose stack was kept.
 CREATE TABLE origin(
-  message_id INTEGER REFERENCES message(id),
+  message_id INTEGER REFERENCES message_row(id),
   unmatched_id INTEGER REFERENCES unmatched(id),
   direction TEXT NOT NULL,             -- send, receive
   persistent INTEGER REFERENCES persistent(id),
@@ -352,7 +352,7 @@ CREATE TABLE origin(
 -- Of each side of a partitioned message a row with partition NULL: its first and its last partition. With
 -- MPISTAIR_PARTITIONS=1 also a row a partition. Of a send MPI_Pready, of a receive MPI_Parrived that answered yes.
 CREATE TABLE partition(
-  message_id INTEGER REFERENCES message(id),
+  message_id INTEGER REFERENCES message_row(id),
   unmatched_id INTEGER REFERENCES unmatched(id),
   rank INTEGER NOT NULL,
   direction TEXT NOT NULL,             -- send, receive
